@@ -13,7 +13,7 @@ from evidence import seeds
 from safemargin.audit.attack import attack as run_attacks
 from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import PROTECTIONS, decide
-from safemargin.release.decide.protect import Lot
+from safemargin.release.decide.lot import Lot
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 

@@ -11,7 +11,7 @@ from cases import Town
 from safemargin.core import Axis, Group, Hierarchy, InputError, Limits, Target
 from safemargin.guarantees.noise import choice_epsilon, is_vacuous, noise_budget, partnered
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.protect import Lot, drawn, room, units
+from safemargin.release.decide.lot import Lot, drawn, room, units
 from safemargin.release.decide.split import Split
 from safemargin.release.plan import Action
 

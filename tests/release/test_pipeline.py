@@ -14,7 +14,7 @@ from safemargin import Draft
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core import OutputError
 from safemargin.release import release as pipeline
-from safemargin.release.decide.protect import Lot
+from safemargin.release.decide.lot import Lot
 
 AXES = ("site", "grade", "union")
 OPTIONS = ("yes", "no")

@@ -30,7 +30,7 @@ from safemargin.bounds.search import Level, Search, Settled, Targets, open_cells
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import attain_by_walks
-from safemargin.bounds.wide import WidePrograms, is_wide
+from safemargin.bounds.wide import attain_within, is_wide
 from safemargin.bounds.witness import Family, floors_of, real_table
 from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
 
@@ -131,9 +131,8 @@ class Certifying(Task):
     @property
     def is_hopeless(self) -> bool:
         """Whether fractions are of no use and nothing here rounds tables of this kind and size."""
-        if self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts:
-            return False
-        return self.rounder.in_circles
+        few = self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts
+        return is_wide(self.known) or (not few and self.rounder.in_circles)
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
         super().narrow(low, high)
@@ -249,8 +248,7 @@ def _take_given(task: Task) -> None:
     elif isinstance(task, Certifying):
         for counts in tables:
             task.take(counts)
-        if tables:
-            task.exchange(tables)
+        task.exchange(tables) if tables else None
 
 
 def _can_walk(task: Task) -> bool:
@@ -267,38 +265,10 @@ def _walk(task: Task) -> None:
     attain_by_walks(task.grids, task.search, SEED + 5, task.report, start)
 
 
-def _is_wide(task: Task) -> bool:
-    return isinstance(task, Certifying) and is_wide(task.known)
-
-
-def _solve_within(task: Task) -> None:
-    """Tables of a wide system by programs within the limits, or without, each time towards what is still open."""
-    assert isinstance(task, Certifying)
-    known, generator = task.known, numpy_generator(SEED + 7)
-    programs = [WidePrograms(known, task.low, task.high, within) for within in (task.limits, None)]
-    stuck = 0
-    for turn in range(EFFORT.wide_programs):
-        before = task.open
-        if not before or stuck > 3:
-            return
-        # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(known, wanted_changes(known, task.levels, generator))
-        want = want + 0.1 * generator.standard_normal(known.size)
-        # Inside the limits first; cells that are still open after that need a count at one end of their range.
-        found = next((c for each in programs[turn // 4 % 2 :] if (c := each.find(want)) is not None), None)
-        if found is None:
-            return
-        task.take(found)
-        stuck = stuck + 1 if task.open == before else 0
-        task.report(turn + 1)
-
-
-def _can_exchange(task: Task) -> bool:
-    return isinstance(task, Certifying) and not task.tables and not _is_wide(task)
-
-
 def _shuffle_guess(task: Task) -> None:
-    if isinstance(task, Certifying) and task.rounder.possible:
+    if isinstance(task, Certifying) and is_wide(task.known):  # everything else takes long there
+        attain_within(task.known, task.levels, (task.low, task.high), task.limits, task.take, numpy_generator(SEED + 7))
+    elif isinstance(task, Certifying) and task.rounder.possible:
         _shuffle(task, task.rounder.guess())
 
 
@@ -324,7 +294,7 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
 def _can_fit(task: Task) -> bool:
     if isinstance(task, Bounding):
         return task.known.people is not None and len(task.known.lower) <= EFFORT.fitted_rows
-    return isinstance(task, Certifying) and not _is_wide(task) and not task.is_hopeless
+    return isinstance(task, Certifying) and not task.is_hopeless
 
 
 def _fit(task: Task) -> None:
@@ -378,8 +348,7 @@ def _pull(task: Certifying) -> None:
 def _can_solve(task: Task) -> bool:
     if isinstance(task, Bounding):
         return task.programs
-    wide = _is_wide(task)
-    return isinstance(task, Certifying) and not wide and not task.is_hopeless and program_budget(task.known) > 0
+    return isinstance(task, Certifying) and not task.is_hopeless and program_budget(task.known) > 0
 
 
 def _solve(task: Task) -> None:
@@ -390,16 +359,14 @@ def _solve(task: Task) -> None:
 
 
 def _may_be_linear(task: Task) -> bool:
-    if not isinstance(task, Certifying) or _is_wide(task) or task.is_hopeless:
+    if not isinstance(task, Certifying) or task.is_hopeless:
         return False
     return task.open <= (task.known.size if task.most_linear is None else task.most_linear)
 
 
 def _clear_by_real_tables(task: Task) -> None:
-    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time.
-
-    The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
-    """
+    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
+    # The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
     assert isinstance(task, Certifying)
     known, generator = task.known, numpy_generator(SEED + 4)
     tables = real_table(known, task.family.fit(floors=floors_of(known, task.limits)))
@@ -423,8 +390,7 @@ METHODS = (
     # from inside: searches, whose tables are proofs once they are added up
     SettlingMethod("given tables", lambda task: True, attain=_take_given),
     SettlingMethod("walk", _can_walk, attain=_walk),
-    SettlingMethod("programs within the limits", _is_wide, attain=_solve_within),
-    SettlingMethod("exchanges", _can_exchange, attain=_shuffle_guess),
+    SettlingMethod("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
     SettlingMethod("rounded fits", _can_fit, attain=_fit),
     # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
     SettlingMethod("programs", _can_solve, attain=_solve),

@@ -6,12 +6,16 @@ axes its vertices are integer tables (a transportation polytope), with more they
 every profile within the limits, so one feasible table clears all cells that can be cleared by their shares.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.reach import direction, wanted_changes
+from safemargin.bounds.search import Level, open_cells
 from safemargin.bounds.solver import Form, is_infeasible, limits, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
-from safemargin.core import UNBOUNDED, FloatArray, IntArray, Limits
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits
 
 
 def is_wide(known: System) -> bool:
@@ -61,3 +65,28 @@ def _narrowed(known: System, low: IntArray, high: IntArray, within: Limits) -> t
     listed = np.maximum(low, inner_low.ravel()), np.minimum(high, inner_high.ravel())
     possible = listed[0] <= listed[1]
     return np.where(possible, listed[0], low), np.where(possible, listed[1], high)
+
+
+def attain_within(
+    known: System,
+    checked: list[Level],
+    ends: tuple[IntArray, IntArray],
+    within: Limits,
+    take: Callable[[IntArray], None],
+    generator: Generator,
+) -> None:
+    """Take tables by programs within the limits, or without, each time towards what is still open."""
+    programs, stuck = [WidePrograms(known, *ends, each) for each in (within, None)], 0
+    for turn in range(EFFORT.wide_programs):
+        before = open_cells(checked)
+        if not before or stuck > 3:
+            return
+        # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
+        want = direction(known, wanted_changes(known, checked, generator))
+        want = want + 0.1 * generator.standard_normal(known.size)
+        # Inside the limits first; cells that are still open after that need a count at one end of their range.
+        found = next((c for each in programs[turn // 4 % 2 :] if (c := each.find(want)) is not None), None)
+        if found is None:
+            return
+        take(found)
+        stuck = stuck + 1 if open_cells(checked) == before else 0

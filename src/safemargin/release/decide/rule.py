@@ -28,11 +28,10 @@ from safemargin.core import (
 )
 from safemargin.guarantees import check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.earlier import by_subtraction, earlier_words
+from safemargin.release.decide.lot import Lot, by_lot
 from safemargin.release.decide.protect import (
     Cover,
     Forced,
-    Lot,
-    by_lot,
     by_size,
     hidden_by_roll,
     kinds_of,

@@ -1,0 +1,102 @@
+"""Which groups of an axis are noised: drawn by lot near the limits, so that an epsilon covers the choice as well.
+
+That a group is noised because its share is outside the limits would disclose, beside its noisy count, on which side
+of a limit it is. So every group is moved towards the nearest limit by a number of answers drawn from the law of the
+noise, and noised if that carries it over. A group outside is always noised, and one within by `k` answers with a chance that
+falls by `exp(-epsilon)` with each of them: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from safemargin.core import Group, Limits, label
+from safemargin.release.decide.protect import LOT, GroupBlock, blocks
+from safemargin.release.decide.split import Split
+from safemargin.samplers import Geometric
+
+Unit = tuple[Group, ...]
+"""Groups that are noised together or not at all."""
+
+
+Reach = Callable[[str, Group], int]
+"""How many answers a group of an axis is moved."""
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Draws a reach for every group, once: a group that is looked at again has the same."""
+
+    epsilon: float
+    _drawn: dict[tuple[str, Group], int] = field(default_factory=dict, compare=False)
+
+    def __call__(self, axis: str, group: Group) -> int:
+        """How far a group is moved; fresh from system entropy."""
+        if (axis, group) not in self._drawn:
+            # The chance that the size of two-sided noise reaches k falls by at most exp(epsilon) with each k.
+            self._drawn[axis, group] = abs(int(Geometric(self.epsilon).protect(np.zeros(1, dtype=np.int64))[0]))
+        return self._drawn[axis, group]
+
+
+def drawn(split: Split, limits: Limits, reach: Reach) -> list[Unit]:
+    """The units of an axis in which some group is carried over a limit."""
+    name = split.axis.name
+    return [unit for unit in units(split) if any(reach(name, group) >= room(split, group, limits) for group in unit)]
+
+
+def units(split: Split) -> list[Unit]:
+    """The groups of an axis two by two, or a few more; a matter of the roll alone.
+
+    No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the
+    unit, of which the sum may be known, out of the limits.
+    """
+    grouped: list[Unit] = []
+    left: Unit = ()
+    for unit in _units(split, blocks(split)):
+        left = (*left, *unit)
+        sizes = [split.size(group) for group in left]
+        if 4 * max(sizes) <= 3 * sum(sizes):
+            grouped.append(left)
+            left = ()
+    if left:
+        grouped = [*grouped[:-1], (*(grouped[-1] if grouped else ()), *left)]
+    return grouped
+
+
+def room(split: Split, group: Group, limits: Limits) -> int:
+    """How many answers have to change until a group is outside the limits; 0 if it is."""
+    if not split.regular(group, limits):
+        return 0
+    counts, people = split.counts(group)[None, :], np.array([split.size(group)])
+    spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
+    judged = ~np.array(limits.unchosen or (False,) * len(spare))
+    # One more than the spare answers: at the last count within a limit a group is still regular.
+    return int(spare[judged].min(initial=int(people[0]))) + 1
+
+
+def _units(split: Split, block: GroupBlock) -> list[Unit]:
+    if not block.parts:
+        return [block.groups]
+    pairs = [unit for part in block.parts for unit in _units(split, part)]
+    alone = [unit for unit in pairs if len(unit) == 1]
+    pairs = [unit for unit in pairs if len(unit) > 1]
+    if len(alone) > 1 or not pairs:
+        return [*pairs, tuple(group for unit in alone for group in unit)]
+    if alone:  # a single group joins the smallest of the others
+        smallest = min(pairs, key=lambda unit: _rank(split, unit))
+        pairs[pairs.index(smallest)] = (*smallest, *alone[0])
+    return pairs
+
+
+def _rank(split: Split, unit: Sequence[Group]) -> tuple[int, str]:
+    return sum(split.size(group) for group in unit), label(frozenset().union(*unit), split.axis.categories)
+
+
+def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:
+    """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
+    chosen = frozenset(group for unit in drawn(split, limits, reach) for group in unit) if split.is_published else None
+    if not chosen:
+        return split
+    bad = frozenset(group for group in chosen if not split.regular(group, limits))
+    return split.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")
