@@ -2,8 +2,8 @@
 
 That a group is noised because its share is outside the limits would disclose, beside its noisy count, on which side
 of a limit it is. So every group is moved towards the nearest limit by a number of answers drawn from the law of the
-noise, and noised if that carries it over. A group outside is always noised, and one within by `k` answers with a chance that
-falls by `exp(-epsilon)` with each of them: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
+noise, and noised if that carries it over. A group outside is always noised, and one within by `k` answers with a chance
+that falls by `exp(-epsilon)` with each: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
 """
 
 from collections.abc import Callable, Sequence
