@@ -23,7 +23,7 @@ def written(folder: Path, data: Path, where: str, columns: str = "precinct, mode
     """The project that `init` proposes for some contests."""
     rows = f"select {columns}, sum(votes) as votes from '{data / HOUSE}' where {where} group by all order by all"
     duckdb.sql(f"copy ({rows}) to '{folder / 'votes.csv'}' (header)")
-    return Project.load(init(folder / "votes.csv").write())
+    return Project.load(init(folder / "votes.csv").write(folder / "project.toml"))
 
 
 def actions(plan: Plan, axis: str) -> Counter[Action]:

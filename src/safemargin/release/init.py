@@ -127,6 +127,10 @@ def _skipped_lines(guessed: Guess) -> Iterator[str]:
         yield ""
 
 
+MANY = 8
+"""Categories from which on it is said what becomes of small ones: fewer are merged in any case."""
+
+
 def _axis_lines(axis: AxisGuess) -> Iterator[str]:
     listed = _listed(axis.labels) if axis.bands else f"{len(axis.labels)} categories: {_listed(axis.labels)}"
     yield f"[axes.{_key(axis.column)}]    # {listed}"
@@ -141,6 +145,8 @@ def _axis_lines(axis: AxisGuess) -> Iterator[str]:
         yield f"categories = [{', '.join(map(_text, axis.labels))}]"
     if axis.levels:
         yield f"levels = [{', '.join(map(_text, axis.levels))}]    # wider areas, from fine to coarse"
+    if not (axis.bands or axis.ordered or axis.levels) and len(axis.labels) >= MANY:
+        yield "# Without an order or areas, small categories are merged by size and near-unanimous ones suppressed alone."
     yield ""
 
 
