@@ -146,7 +146,7 @@ def _axis_lines(axis: AxisGuess) -> Iterator[str]:
     if axis.levels:
         yield f"levels = [{', '.join(map(_text, axis.levels))}]    # wider areas, from fine to coarse"
     if not (axis.bands or axis.ordered or axis.levels) and len(axis.labels) >= MANY:
-        yield "# Without an order or areas, small categories are merged by size and near-unanimous ones suppressed alone."
+        yield "# No order or areas: small categories are merged by size, near-unanimous ones suppressed alone."
     yield ""
 
 
