@@ -62,11 +62,11 @@ from safemargin.release.ledger.entries import (
 from safemargin.release.ledger.file import Chain, open_ledger
 from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.project import LedgerSection, Project
-from safemargin.release.records import Records, read_records
+from safemargin.release.records import DataRecords, read_records
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> tuple[Table, Records]:
+def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> tuple[Table, DataRecords]:
     """Votes by all axes together, and the roll: given files, or the people in the data."""
     rolls = read_rolls(project, project.roll_files)
     records = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])

@@ -13,7 +13,7 @@ from safemargin.ui import plural
 
 
 @dataclass(frozen=True)
-class Records:
+class DataRecords:
     """The rows of the data that count, and sentences about those that do not."""
 
     profiles: Profiles
@@ -22,7 +22,7 @@ class Records:
 
 def read_records(
     project: Project, data: DataSection, columns: Iterable[str], source: Source | None, values: Iterable[str] = ()
-) -> Records:
+) -> DataRecords:
     """Distinct rows of `columns`, of the contest alone and without the rows to skip; `values` name no category."""
     opened = source or open_source(data.file, data.table, data.encoding)
     banded = [project.column(name) for name in project.axes if project.coding(name).bands]
@@ -41,7 +41,7 @@ def read_records(
             raise InputError(f"{data.file}: data.skip: no row is left without {column} = {', '.join(listed)!r}")
         notes.append(f"{_rows(profiles, left_out)}: {column!r} is {' or '.join(map(repr, listed))}.")
         profiles = profiles.where(~left_out)
-    return Records(profiles, tuple(notes))
+    return DataRecords(profiles, tuple(notes))
 
 
 def _having(profiles: Profiles, column: str, values: tuple[str, ...]) -> BoolArray:

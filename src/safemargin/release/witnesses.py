@@ -45,7 +45,7 @@ REASONS = (FACTS, EARLIER, NO_ROLL, NO_TABLES)
 
 @dataclass(frozen=True)
 class Carried:
-    """Witness tables by profile and option, with what the rule was told of the axes beside the roll.
+    """Witness tables by profile and option, with what the rule knows of the axes beside the roll.
 
     `roll` counts the people of every profile that has any; the tables have the same rows.
     """
