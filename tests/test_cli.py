@@ -559,7 +559,7 @@ BAD = [
     bad("a full folder for the demo", "demo full", "full", "not empty", full=None),
     bad("demo below a file", "demo votes.csv/city", "votes.csv"),
     bad("project exists", "init votes.csv", "project.toml", "exists"),
-    bad("project elsewhere", "init votes.csv --out full/new.toml", "full/new.toml", full=None),
+    bad("project elsewhere", "init votes.csv --out votes.csv/new.toml", "votes.csv/new.toml"),
     bad("export to nowhere", f"{BOUND} --export nowhere/cells.csv", "nowhere/cells.csv"),
     bad("export to a folder", f"{AUDIT} --export full", "full", full=None),
     # manifest

@@ -23,7 +23,7 @@ from safemargin.guarantees import (
     post_process,
     published_epsilon,
 )
-from safemargin.io import ConfigSection, File, Name
+from safemargin.io import ConfigSection, File, Name, read_text
 from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit
 from safemargin.topdown.folder import Folder, write_text
 from safemargin.topdown.guarantee import derive_guarantee, population_of
@@ -94,8 +94,8 @@ class JointRelease(ui.Result):
 def is_joint(path: Path) -> bool:
     """Whether a TOML file describes a joint release."""
     try:
-        return any(line.strip() == "[joint]" for line in path.read_text(encoding="utf-8-sig").splitlines())
-    except (OSError, UnicodeDecodeError):
+        return any(line.strip() == "[joint]" for line in read_text(path).splitlines())
+    except InputError:
         return False  # the reader of TopDown files says what is wrong
 
 
