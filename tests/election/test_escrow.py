@@ -10,7 +10,7 @@ from election_world import SMALL, World
 from safemargin.core import InputError
 from safemargin.election.board import make_entry
 from safemargin.election.client import choose_candidate, fetch_tokens
-from safemargin.election.escrow import Candidate, blob_size, commitment
+from safemargin.election.escrow import EscrowCandidate, blob_size, commitment
 from safemargin.election.keys import canonical, seal, sealing_public
 from safemargin.election.role import ConflictError
 from safemargin.election.verify import check_board
@@ -194,7 +194,7 @@ def test_a_person_who_seals_another_identity_is_caught_and_frozen(world: World) 
     token = wallet.state["tokens"]["age"]
     for index in (0, 1):
         made = wallet._candidate(age, bytes.fromhex(token["seeds"][index]))
-        forged = Candidate(made.election, age, made.label, "row 004", made.seed, made.proof)
+        forged = EscrowCandidate(made.election, age, made.label, "row 004", made.seed, made.proof)
         token["commits"][index] = commitment(forged.request())
     choose_candidate(wallet, age, world.ask)
     for _ in range(2):

@@ -55,7 +55,7 @@ def identity_message(context: bytes, key: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class EscrowCandidate:
     """A token before it is signed: everything follows from the seed, and with escrow from the person's signature."""
 
     election: KnownElection
@@ -157,7 +157,7 @@ def openings_fault(
     for index, opening in openings.items():
         match opening:
             case {"seed": str(seed), "proof": str(proof)}:
-                made = Candidate(
+                made = EscrowCandidate(
                     election, dimension, request["category"], request["row"], unhex(seed, 32), unhex(proof, _PROOF)
                 )
             case _:

@@ -13,7 +13,7 @@ from safemargin.core import InputError, cannot_read, system_below
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
 from safemargin.election.escrow import (
-    Candidate,
+    EscrowCandidate,
     blob_hash,
     challenge,
     commitment,
@@ -122,7 +122,7 @@ class Wallet:
     def _one_time(self, name: str) -> Ed25519PrivateKey:
         return one_time_key(bytes.fromhex(self._token(name)["seed"]))
 
-    def _candidate(self, dimension: Dimension, seed: bytes | None = None) -> Candidate:
+    def _candidate(self, dimension: Dimension, seed: bytes | None = None) -> EscrowCandidate:
         """The token of a dimension before it is signed, or another candidate for it."""
         seed = bytes.fromhex(self._token(dimension.name)["seed"]) if seed is None else seed
         proof = b""
@@ -130,7 +130,7 @@ class Wallet:
             public = one_time_key(seed).public_key().public_bytes_raw()
             proof = self.key.sign(identity_message(self.election.context(dimension.name), public))
         label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
-        return Candidate(self.election, dimension, label, self.state["row"], seed, proof)
+        return EscrowCandidate(self.election, dimension, label, self.state["row"], seed, proof)
 
     def _message(self, dimension: Dimension, issuer: str) -> bytes:
         """Prefix and token message for one issuer; everything follows from the token's seed."""
