@@ -97,6 +97,7 @@ def test_overlapping_groups_and_subtotals() -> None:
             compare(tables, Onlooker(roll=rolls(place, composition)), seed)
 
 
+@pytest.mark.slow
 def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
     found = 0
     for seed in range(120):

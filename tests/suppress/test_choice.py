@@ -123,6 +123,7 @@ def test_seconds_are_a_limit() -> None:
     assert time.process_time() - start < 6
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_adult_hides_no_total_of_one_axis(data_sets: Path) -> None:
     found = suppress(data_sets / "adult_uci.parquet", by=["race", "sex", "marital_status"], seconds=60).pattern

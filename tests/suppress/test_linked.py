@@ -248,6 +248,7 @@ def protected_as_listed(seed: int, most: int, safe: Callable[[World, IntArray], 
     return protected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", [1, 2])
 def test_insiders_against_listing(insiders: int) -> None:
     def safe(world: World, hidden: IntArray) -> bool:
@@ -256,6 +257,7 @@ def test_insiders_against_listing(insiders: int) -> None:
     assert protected_as_listed(3, 11, safe, insiders=insiders) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [1, 2])
 def test_tau_against_listing(tau: int) -> None:
     assert protected_as_listed(4, 12, lambda world, hidden: world.protects(hidden, tau), tau=tau) >= 3
