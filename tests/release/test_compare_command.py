@@ -67,7 +67,7 @@ def test_json(run: Run, project: str) -> None:
         "safemargin",
         *(name for name in methods if name.startswith("safemargin, ")),
     ]
-    assert {"safemargin, suppress", "safemargin, noise"} <= set(methods)
+    assert {"safemargin, merge", "safemargin, noise"} <= set(methods)
     assert methods["global DP, epsilon 2"]["loss"] == 2 and methods["global DP, epsilon 2"]["draws"] == 5
     (guarantee,) = methods["global DP, epsilon 2"]["guarantees"]
     assert guarantee["epsilon"] == 2 and guarantee["change"] == {"distance": "add_remove", "unit": "person"}

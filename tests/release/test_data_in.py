@@ -163,7 +163,7 @@ def test_the_report_of_the_office_states_skipped_rows_and_the_published_folder_d
     made = safemargin.release(rows, answer="vote", by=["area"], skip={"vote": ["spoilt"]})
     out = made.write(tmp_path / "out")
     assert "Skipped 7 rows: 'vote' is 'spoilt'." in (out / "confidential" / "plan.json").read_text()
-    assert all("spoilt" not in path.read_text() for path in (out / "published").iterdir())
+    assert all(b"spoilt" not in path.read_bytes() for path in (out / "published").iterdir())
 
 
 def test_labels_of_axes_categories_and_answers(tmp_path: Path) -> None:

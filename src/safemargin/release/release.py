@@ -29,7 +29,7 @@ from safemargin.core import (
     as_published,
     no_progress,
 )
-from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, rows_of, write_folder
+from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, quoted_formulas, rows_of, write_folder
 from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdraw_margins
@@ -328,7 +328,8 @@ def _roll_file(table: Table) -> bytes:
     if not table.knows_composition:
         return b""
     roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
-    return csv_bytes([{name: value for name, value in row.items() if name != "status"} for row in rows_of(roll, {})])
+    rows = [{name: value for name, value in row.items() if name != "status"} for row in rows_of(roll, {})]
+    return csv_bytes(quoted_formulas(rows))  # readers of rolls take the apostrophes away
 
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
