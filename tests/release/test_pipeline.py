@@ -110,7 +110,7 @@ def test_sealed_tallies_give_the_same_release_as_the_people_behind_them(run: Run
     assert (known.code, sealed.code) == (0, 0)
     published = files(tmp_path / "known/published")
     assert published == files(tmp_path / "sealed/published")
-    assert {Path(name).suffix for name in published} == {".csv", ".json", ".parquet", ".html"}
+    assert {Path(name).suffix for name in published} == {".csv", ".json", ".parquet", ".html", ".bin"}
     for key in ("cells", "refused", "guarantees", "irregular", "exposed_people", "certified"):
         assert known.document[key] == sealed.document[key]
     actions = {entry["action"] for entry in known.document["cells"]}  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ def test_a_certified_release_that_an_attack_breaks_is_not_published(
     draft = release_into(tmp_path / "release", tmp_path / "sealed.toml")
     assert isinstance(draft, Draft) and draft.plan.certificate.certified and not draft.is_sound
     assert draft.to_json()["certified"] is False
-    written = {f"confidential/{name}" for name in ("plan.json", "record.html", "report.html")}
+    written = {f"confidential/{name}" for name in ("plan.json", "record.html", "report.html", "roll.csv")}
     assert set(files(tmp_path / "release")) == written
 
 
