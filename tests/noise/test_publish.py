@@ -118,6 +118,7 @@ def test_the_noise_has_its_variance(folder: Path) -> None:
     assert abs((off**2).mean() - 2) < 5 * np.sqrt(8 / 600)
 
 
+@pytest.mark.slow
 def test_attacks_do_not_claim_more_than_they_get(folder: Path) -> None:
     """On sparse tables, where nobody stays nobody and the same people are counted twice, guesses are right at least as
     often as they should be, but for chance; and no wrong bound is disclosed.

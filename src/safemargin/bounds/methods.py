@@ -117,6 +117,7 @@ class Certifying(Task):
         self.levels, self.limits, self.most_linear, self.progress = levels, limits, most_linear, progress
         self.tables: list[IntArray] = []
         self.linear = 0
+        self.turn = 0.0
 
     @property
     def open(self) -> int:
@@ -145,10 +146,13 @@ class Certifying(Task):
 
     def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
         """What tables one exchange away from these show."""
-        attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, tables)
+        for counts in tables:
+            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [counts])
+            self.report(self.turn)  # an exchange takes up to seconds, and who waits may stop it here
 
     def report(self, turn: float) -> None:
         """Report how many of all rounds are done, in hundredths."""
+        self.turn = turn
         self.progress("certifying", int(100 * turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
 
     def report_part(self, turn: int, share: float) -> None:
