@@ -42,14 +42,19 @@ def test_who_reruns_the_program_cannot_infer_a_count() -> None:
     pattern = find_pattern(table, (1, 3), extra=0)
     assert pattern.rerun.shown and len(pattern.suppressed) == 6
     hidden = frozenset(pattern.suppressed.tolist())
-    seen = []
-    for every in tables_that_print_the_same(table, pattern.suppressed):
-        other = lattice(table.trees, every.reshape(table.shape)[1:, 1:])
-        patterns = {frozenset(find_pattern(other, (1, 3), extra=0).suppressed.tolist()) for _ in range(4)}
-        if hidden in patterns:
-            seen.append(every)
-    differ = np.ptp(np.array(seen), axis=0) > 0
-    assert differ[pattern.suppressed].all()
+    possible = tables_that_print_the_same(table, pattern.suppressed)
+    others = [lattice(table.trees, every.reshape(table.shape)[1:, 1:]) for every in possible]
+    seen: set[int] = set()
+    # Two other tables lead to this pattern, each in about a fifth of the runs: the chance that neither does in 60
+    # rounds is .8^120, below one in a million million.
+    for _ in range(60):
+        for number, other in enumerate(others):
+            if frozenset(find_pattern(other, (1, 3), extra=0).suppressed.tolist()) == hidden:
+                seen.add(number)
+        differ = np.ptp(possible[sorted(seen)], axis=0) > 0 if seen else np.zeros(table.counts.size, dtype=bool)
+        if differ[pattern.suppressed].all():
+            return
+    pytest.fail("whoever runs the program again can infer a count")
 
 
 def test_chance_chooses_among_patterns_that_are_equally_good() -> None:

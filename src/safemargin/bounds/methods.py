@@ -1,9 +1,8 @@
 """The table of methods, and the two schedules that run it: bounding (`settle`) and certifying (`clear`).
 
-A method narrows intervals from outside (`tighten`: a proof that holds for every table) or widens what tables attain
-inside them (`attain`: each table is checked by addition, so it is a proof too, however it was found). Both schedules go
-through one list in one order, the cheap methods first; `applies` says where a method is of use. Programs do both in
-`attain`, since one solve gives a limit and a table.
+A method narrows intervals from outside (`tighten`: a proof for every table) or widens what tables attain inside them
+(`attain`: each table is checked by addition, so it is a proof too). Both schedules go through one list, the cheap
+methods first, where they are of use (`applies`). Programs do both in `attain`: one solve gives a limit and a table.
 """
 
 from abc import ABC, abstractmethod
@@ -116,8 +115,7 @@ class Certifying(Task):
         super().__init__(known, given)
         self.levels, self.limits, self.most_linear, self.progress = levels, limits, most_linear, progress
         self.tables: list[IntArray] = []
-        self.linear = 0
-        self.turn = 0.0
+        self.linear, self.turn = 0, 0.0
 
     @property
     def open(self) -> int:
@@ -146,9 +144,9 @@ class Certifying(Task):
 
     def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
         """What tables one exchange away from these show."""
-        for counts in tables:
-            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [counts])
-            self.report(self.turn)  # an exchange takes up to seconds, and who waits may stop it here
+        for table in tables:  # one takes up to seconds: who waits may stop in between
+            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [table])
+            self.report(self.turn)
 
     def report(self, turn: float) -> None:
         """Report how many of all rounds are done, in hundredths."""
@@ -316,8 +314,7 @@ def _fit(task: Task) -> None:
 def _pull(task: Certifying) -> None:
     """Add integer tables near fits that are pulled towards what is still open."""
     known, rounder, tables, generator = task.known, task.rounder, task.tables, numpy_generator(SEED + 3)
-    left, stuck = task.open, 0
-    theta: FloatArray | None = None
+    left, stuck, theta = task.open, 0, None
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
