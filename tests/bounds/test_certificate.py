@@ -117,7 +117,7 @@ def test_certificates_hold_and_exposed_cells_are_exposed(small: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("small", [True, False], ids=["any tables", "margins"])
 def test_certificates_hold_in_many_more_cases(small: bool) -> None:
-    run(seeds(1000, 80, 400), small)
+    run(seeds(1000, 40, 400), small)
 
 
 def test_exchanges_reach_only_what_some_table_attains() -> None:
@@ -246,7 +246,7 @@ def test_tables_of_several_axes_are_decided_and_rightly() -> None:
 
 @pytest.mark.slow
 def test_tables_of_several_axes_are_decided_rightly_in_many_more_cases() -> None:
-    seen = check_several_axes(seeds(1000, 80, 400))
+    seen = check_several_axes(seeds(1000, 40, 400))
     assert (seen["undecided"], seen["linear"]) == (0, 0)
 
 

@@ -43,7 +43,7 @@ def test_every_interval_is_exactly_what_all_tables_leave(composition: str, optio
 @pytest.mark.parametrize("options", [1, 2, 3])
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_every_interval_is_exact_in_many_more_cases(composition: str, options: int) -> None:
-    for seed in seeds(1000, 60, 500):
+    for seed in seeds(1000, 25, 500):
         _, tables, onlooker = situation(seed, composition, options)
         compare(tables, onlooker, seed, chance=0.5)
 

@@ -94,7 +94,7 @@ def test_all_ends_are_proved_and_are_what_exhaustion_finds(composition: str, opt
 @pytest.mark.parametrize("options", [1, 2, 3])
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_all_ends_are_proved_in_many_more_cases(composition: str, options: int) -> None:
-    for seed in seeds(2000, 40, 300):
+    for seed in seeds(2000, 15, 300):
         compare(seed, composition, options)
 
 

@@ -105,7 +105,7 @@ def test_a_certified_release_discloses_nobody(protect: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_a_certified_release_discloses_nobody_in_many_more_cases(protect: str) -> None:
-    assert run(seeds(1000, 40, 200), protect) == []
+    assert run(seeds(1000, 15, 200), protect) == []
 
 
 @pytest.mark.parametrize("protect", PROTECTIONS)
