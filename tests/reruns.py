@@ -23,23 +23,30 @@ from scipy.sparse import csr_array
 from cases import Town
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.protect import by_size
+from safemargin.release.decide.protect import by_size, suppresses_single
 from safemargin.release.decide.split import unmerged_split
-from safemargin.release.plan import Plan
+from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 
 Cells = dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]]
 """Profiles (by number) of every cell, by its axes and categories."""
 
 
-def random_city(seed: int, most: int = 5_000, axes: Sequence[int] = (2, 3, 4)) -> tuple[Town, Target]:
-    """A population of uneven groups whose answers follow their categories, more or less strongly."""
+def random_city(
+    seed: int, most: int = 5_000, axes: Sequence[int] = (2, 3, 4), wide: bool = False
+) -> tuple[Town, Target]:
+    """A population of uneven groups whose answers follow their categories, more or less strongly.
+
+    The first axis of a `wide` city has 8 to 12 categories, of which `auto` suppresses single ones.
+    """
     rng = np.random.default_rng([seed, 99])
     count, options = int(rng.choice(axes)), int(rng.choice([2, 2, 2, 3]))
     people = int(np.exp(rng.uniform(np.log(60), np.log(most))))
     widest = 5 if count > 3 else 7
     names = "pqrs"[:count]
     categories = [tuple(f"{name}{i}" for i in range(int(rng.integers(2, widest)))) for name in names]
+    if wide:
+        categories[0] = tuple(f"p{i}" for i in range(int(rng.integers(8, 13))))
     cells = list(product(*categories))
     weights = rng.gamma(1.0, size=len(cells))
     sizes = [rng.dirichlet(np.full(len(each), 1.5)) for each in categories]
@@ -129,11 +136,15 @@ def limits_by_hand(place: Town, target: Target, people: np.ndarray) -> tuple[np.
 
 
 def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
-    """Per profile the groups of its categories once those below `kappa` are merged, which the roll alone decides."""
+    """Per profile the groups of its categories once those below `kappa` are merged, which the roll alone decides.
+
+    Categories of an axis of which single ones are suppressed are not merged.
+    """
     table = place.table()
     homes = []
     for name in place.axes:
-        groups = by_size(unmerged_split(table, name), target.kappa).groups
+        split = unmerged_split(table, name)
+        groups = split.groups if suppresses_single(split) else by_size(split, target.kappa).groups
         homes.append({category: number for number, group in enumerate(groups) for category in group})
     return [tuple(home[name] for home, name in zip(homes, profile, strict=True)) for profile in place.people]
 
@@ -191,7 +202,8 @@ def nearest_table(
     public = [np.ones(profiles, dtype=bool)]
     for a, axis in enumerate(place.axes):
         decisions = plan.axis(axis)
-        for decision in decisions if len(decisions) > 1 else ():
+        published = [decision for decision in decisions if decision.action is not Action.SUPPRESSED]
+        for decision in published if len(decisions) > 1 else ():
             public.append(np.array([profile[a] in decision.group for profile in place.people]))
     inner = [mask for mask, _ in group_counts(groups, votes)]
     columns = profiles * options

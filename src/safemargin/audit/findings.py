@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from safemargin.audit.situation import Attempt, Finding
-from safemargin.bounds import Exposure, cells_csv, closest_calls, exposure_document, gap_words, tally_words
+from safemargin.bounds import (
+    Exposure,
+    cells_csv,
+    classical_words,
+    closest_calls,
+    exposure_document,
+    gap_words,
+    tally_words,
+)
 from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
 from safemargin.ui import (
     Document,
@@ -78,7 +86,7 @@ class Findings(Result):
             "Audit",
             Headline("sound" if self.is_safe else "unsound", attack_words(self)),
             f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
-            f"Intervals: {self.intervals()}.",
+            f"Intervals: {self.intervals()}. {classical_words(self.exposure)}".rstrip(),
             Paragraph(gap_words(self.exposure), "warning"),
             Section("Attacks", Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
             *found_sections(self.attempts),

@@ -43,6 +43,7 @@ def noise(situation: Situation) -> Attempt:
                     cell = {table.axes[0]: names[row]}
                     findings.append(Finding("noise", cell, table.options[option], size, least, most, text))
     how = f"drawn with epsilon {guarantee.choice:g}" if drawn else "no matter of chance"
+    how = "settled before the count" if guarantee.choice == 0 else how
     summary = f"which of {looked} groups are noised is {how}; noisy counts alone put {beyond} outside the limits"
     return Attempt("noise", summary, looked, tuple(findings), people_in(findings))
 

@@ -47,6 +47,9 @@ def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
             suspected.append((names, np.array([size for _, size in parts]), _counts(table, rows)))
     noise = noise_guarantee(situation.release)
     drawn = noise is not None and noise.choice is not None  # then any count could have led to it
+    named = {category for axis, category in situation.release.target.sensitive if axis == table.axes[0]}
+    if any(group & named for group in table.groups[0]):
+        return suspected  # suppressed whatever their answers are, so that it says nothing about these
     return suspected + hidden_groups(situation, table, sizes, {"suppressed"} if drawn else {"noised", "suppressed"})
 
 
@@ -90,5 +93,6 @@ def _counts(table: PublishedTable, rows: np.ndarray) -> np.ndarray:
 
 
 def noise_guarantee(release: Publication) -> Guarantee | None:
-    """What a release guarantees about its noise."""
-    return next((guarantee for guarantee in release.guarantees if guarantee.count is not None), None)
+    """What a release guarantees about its noise; of several axes, about the least noise."""
+    noised = [guarantee for guarantee in release.guarantees if guarantee.count is not None]
+    return max(noised, key=lambda guarantee: guarantee.count or 0.0, default=None)

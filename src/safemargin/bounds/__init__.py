@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.propagate import propagate
     from safemargin.bounds.report import (
         cells_csv,
+        classical_words,
         closest_calls,
         exposure_document,
         fiber_document,

@@ -222,7 +222,7 @@ def target_failures(stated: object) -> list[str]:
         return [f"its target is {stated!r:.60}; it must state beta, kappa and tau"]
     for name, value in stated.items():
         whole = name in ("kappa", "tau")
-        if name == "guard" and value is None:
+        if name == "sensitive" or (name == "guard" and value is None):  # `Target` checks the first
             continue
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             return [f"its target is wrong ({name} = {value!r:.60} is not {'an integer' if whole else 'a number'})"]

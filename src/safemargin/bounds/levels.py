@@ -29,8 +29,15 @@ def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
             if order > 2 or not ranges.stated or not plain.issuperset(names):
                 checked.append(_level(known, names, known.codes[:, list(columns)], limits))
         summed += len(chosen) * len(known.codes)
+    sensitive = {axis for axis, _ in limits.sensitive}
     if count > 1:
-        checked += [_categories(known, ranges, limits, axis) for axis in known.axes if axis not in plain]
+        single = [axis for axis in known.axes if axis not in plain or axis in sensitive]
+        checked += [_categories(known, ranges, limits, axis) for axis in single]
+    for level in checked:
+        if len(level.names) == 1 and level.names[0] in sensitive:
+            names = known.categories[known.axes.index(level.names[0])]
+            pairs = [(level.names[0], names[code]) for code in level.codes[:, 0].tolist()]
+            level.never_contain(np.array([pair in limits.sensitive for pair in pairs]))
     checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
     crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
     if ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any()):

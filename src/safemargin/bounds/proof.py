@@ -1,7 +1,7 @@
 """Every end of every interval with its proof: a dual that nothing lies beyond it, and a table that attains it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -177,7 +177,7 @@ def prove_intervals(
         progress=progress,
     )
     counts = None if target is None else replace(exposure, fiber=None).tallied(target)  # by the intervals alone
-    verdict = {"rule": VERDICT_RULE, "target": asdict(target), "counts": counts} if target else None
+    verdict = {"rule": VERDICT_RULE, "target": target.stated(), "counts": counts} if target else None
     return IntervalCertificate(
         sources=tuple(sources),
         axes=known.axes,

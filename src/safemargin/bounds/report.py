@@ -5,7 +5,6 @@ import gc
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -68,9 +67,10 @@ def exposure_document(exposure: Exposure, target: Target) -> Document:
         "schema": SCHEMA,
         "cells": entries(exposure, target),
         "verdicts": exposure.tallied(target),
+        "classical": classical(exposure),
         "fiber": fiber_document(exposure.fiber or Fiber(None, None)),
         "onlooker": exposure.onlooker.describe(exposure.cells.axes),
-        "target": asdict(target),
+        "target": target.stated(),
     }
 
 
@@ -212,6 +212,34 @@ def gap_words(exposure: Exposure) -> str:
     return f"Not every count in an interval is possible: {name} is one of {values}{others}."
 
 
+def classical(exposure: Exposure) -> Document | None:
+    """k-anonymity, l-diversity and t-closeness, as conditions on sizes and intervals of cells (Remark 6 of the paper).
+
+    `k` is the smallest number of people of a cell, `l` the smallest number of options that are possible in one, `t` how
+    far an interval reaches from the share of everybody (Prop. 4); none where people or totals are not known.
+    """
+    if exposure.people is None or not (occupied := exposure.people > 0).any():
+        return None
+    size = exposure.people[occupied][:, None]
+    flat = np.tile(np.arange(exposure.lower.shape[1]), int(occupied.sum()))
+    low, high = (exposure.lower[occupied] / size).ravel(), (exposure.upper[occupied] / size).ravel()
+    far = _distances(exposure, low, high, flat)
+    return {
+        "k": int(size.min()),
+        "l": int((exposure.upper[occupied] > 0).sum(axis=1).min()),
+        "t": None if far is None else float(far.max()),
+    }
+
+
+def classical_words(exposure: Exposure) -> str:
+    """The same in words; nothing where it is not known."""
+    found = classical(exposure)
+    if found is None:
+        return ""
+    near = "" if found["t"] is None else f", t-closeness {found['t']:.3g}"
+    return f"Over all cells: k-anonymity {found['k']:,}, l-diversity {found['l']:,}{near}."
+
+
 def tally_words(tally: Mapping[str, int]) -> str:
     """Counts of verdicts, the worst first."""
     return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
@@ -222,7 +250,8 @@ def exposure_parts(exposure: Exposure, target: Target, limit: int = 30, sort: st
     rows = entries(exposure, target, ranked(exposure, target, limit, sort))
     return [
         f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.",
-        f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.",
+        f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}. "
+        f"{classical_words(exposure)}".rstrip(),
         Paragraph("" if exposure.complete else UNSETTLED, "warning"),
         Paragraph(gap_words(exposure), "warning"),
         cell_grid(rows, exposure),

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -232,6 +232,7 @@ class Level:
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
         self.excused = np.zeros(shape, dtype=bool)
+        self.may_contain = self.people >= limits.kappa
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._contained: BoolArray | None = None
         self._open = 0
@@ -276,6 +277,20 @@ class Level:
         self.outer_upper = np.minimum(self.outer_upper, upper)
         self._needs = self._contained = None
 
+    def never_contain(self, cells: BoolArray) -> None:
+        """Cells that have to stay open whatever their size."""
+        self.may_contain &= ~cells
+        self._needs = self._contained = None
+
+    def _verdicts(self) -> IntArray:
+        """What the outer intervals amount to; a cell that may not be contained is open or disclosed."""
+        codes = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people)
+        if not self.limits.sensitive or self.may_contain.all():
+            return codes
+        never = replace(self.limits, kappa=int(self.people.max(initial=0)) + 1)
+        other = never.verdicts(self.outer_lower, self.outer_upper, self.people)
+        return np.where(self.may_contain[:, None], codes, other)
+
     def exposed(self) -> BoolArray:
         """Cells and options that are disclosed whatever the sharp interval within the outer one is.
 
@@ -283,12 +298,10 @@ class Level:
         show that it does not.
         """
         # Outer intervals contain the sharp ones: whatever is disclosed by them is disclosed for certain.
-        disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        disclosed = self._verdicts() == 2
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
-        is_exposed: BoolArray = (
-            ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
-        )
+        is_exposed: BoolArray = ~self.excused & disclosed & (beyond | strays | ~self.may_contain[:, None])
         return is_exposed
 
     def cleared_by(self, tables: Sequence[FloatArray]) -> int:
@@ -325,7 +338,7 @@ class Level:
 
     def _find_needs(self) -> tuple[BoolArray, BoolArray]:
         if self._contained is None:
-            self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
+            self._contained = self._verdicts() == 0
         # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
         narrow = self.upper - self.lower <= self.tolerance
         higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower

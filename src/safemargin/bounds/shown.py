@@ -37,7 +37,7 @@ def shown_by(known: System, limits: Limits, tables: Sequence[IntArray]) -> Shown
     missing = []
     totals, everybody = known.listed(tables[0]).sum(axis=0), int(checked[0].people.sum())
     for level in checked:
-        within = (level.lower >= level.least) & (level.upper <= level.most) & (level.people >= limits.kappa)[:, None]
+        within = (level.lower >= level.least) & (level.upper <= level.most) & level.may_contain[:, None]
         others = everybody - level.people[:, None]
         before = np.maximum(totals - others, 0), np.minimum(totals, level.people[:, None])
         known_before = limits.verdicts(*before, level.people) == 2

@@ -106,7 +106,8 @@ class Axis:
     """A column that people are grouped by.
 
     `ordered` categories (age bands) are merged with neighbours only. Categories that are `apart` are never merged into
-    one group. `weights` say what a category is worth per person; one if absent.
+    one group. `weights` say what a category is worth per person; one if absent. With `epsilon`, every count of the
+    axis is noised at that cost per person.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Axis:
     hierarchy: Hierarchy | None = field(default=None, hash=False)
     apart: frozenset[frozenset[str]] = frozenset()
     weights: Mapping[str, int] = field(default_factory=dict, hash=False)
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.name in RESERVED:

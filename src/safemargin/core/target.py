@@ -1,11 +1,12 @@
 """What must not be learnt: the target, and the verdict on a cell."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ class Target:
     """`(beta, kappa, tau, epsilon_max)`: no rate forced outside `[beta, 1 - beta]`, nobody hidden among fewer than
     `kappa` in a published cell, no count known to within `tau`, no noise that costs anyone more than `epsilon_max`.
 
+    `sensitive` categories (axis, category) are protected whatever their size: their counts are never known to within
+    `tau`, also where they lie within the limits.
+
     Decisions use stricter limits, by `guard` (None: half of beta, or of what beta leaves of a half): so answers within
     the target could have been the reason of whatever is merged or omitted.
     """
@@ -35,8 +39,10 @@ class Target:
     tau: int = 0
     epsilon_max: float = 1.0
     guard: float | None = None
+    sensitive: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitive", _pairs(self.sensitive))
         # With a limit of 0 a share of 0 is within it, and the statement of a release would say nothing.
         if not 0 < self.beta < 0.5:
             raise InputError(f"target.beta = {self.beta}: must be above 0 and below 0.5")
@@ -54,6 +60,14 @@ class Target:
         """By how much the limits of decisions are stricter."""
         return min(self.beta, 0.5 - self.beta) / 2 if self.guard is None else self.guard
 
+    def stated(self) -> dict[str, object]:
+        """The target as files state it: `sensitive` only where there is something to say."""
+        by_axis: dict[str, list[str]] = {}
+        for axis, category in self.sensitive:
+            by_axis.setdefault(axis, []).append(category)
+        plain = {name: getattr(self, name) for name in ("beta", "kappa", "tau", "epsilon_max", "guard")}
+        return {**plain, **({"sensitive": by_axis} if by_axis else {})}
+
     def limits(self, totals: Sequence[int], people: int) -> "Limits":
         """Per option, the rates that no cell may be forced below or above: `beta` and `1 - beta`.
 
@@ -68,7 +82,9 @@ class Target:
         unchosen = tuple(share in (0, 1) for share in shares)
         # A band that is a fixed part of the floor: half as much again by default, also for options that few chose.
         part = Fraction(self.band).limit_denominator(10**9) / beta if beta else Fraction(0)
-        return Limits(floors, ceilings, self.kappa, self.tau, unchosen, part, shares)
+        return Limits(
+            floors, ceilings, self.kappa, self.tau, unchosen, part, shares, sensitive=frozenset(self.sensitive)
+        )
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,8 @@ class Limits:
     """The limits of the target, where these are the stricter ones of decisions."""
     hypothetical: bool = False
     """Whether intervals come from tables that are only assumed: the true ones may be wider."""
+    sensitive: frozenset[tuple[str, str]] = frozenset()
+    """Categories (axis, category) that are never contained."""
 
     @cached_property
     def strict(self) -> "Limits":
@@ -158,6 +176,18 @@ class Limits:
         narrow = spare >= 0
         inside |= np.array(self.unchosen or (False,) * width.shape[1])
         return np.where(inside, 0, np.where(outside | narrow, 2, 1)).astype(np.int64)
+
+
+def _pairs(stated: object) -> tuple[tuple[str, str], ...]:
+    """Sensitive categories as pairs, from these or from lists by axis."""
+    if isinstance(stated, Mapping):
+        if not all(isinstance(names, list | tuple) for names in stated.values()):
+            raise InputError("target.sensitive: must list the categories of each axis")
+        stated = [(axis, name) for axis, names in stated.items() for name in names]
+    pairs: list[Any] = list(stated) if isinstance(stated, list | tuple) else [()]
+    if not all(isinstance(p, tuple) and len(p) == 2 and all(isinstance(n, str) for n in p) for p in pairs):
+        raise InputError("target.sensitive: must list the categories of each axis")
+    return tuple(sorted(set(pairs)))
 
 
 def _parts(rates: Sequence[Fraction]) -> tuple[IntArray, IntArray]:

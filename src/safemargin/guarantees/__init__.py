@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NoiseBudget,
         check_noise,
         choice_epsilon,
+        exchange_sensitivity,
         is_vacuous,
         noise_budget,
         one_count_suffices,

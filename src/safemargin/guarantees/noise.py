@@ -46,7 +46,7 @@ def noise_budget(
     exchanging the answers of two people moves two groups. Where two options cover everybody, one noised count per group
     says it all and two counts move by one; otherwise two options move in each group.
     """
-    sensitivity = 2 if one_count_suffices(schema, covers_everybody) else 4
+    sensitivity = exchange_sensitivity(schema, covers_everybody)
     # An exchange of two answers moves two groups of each axis, so the choice is paid for twice.
     left = target.epsilon_max - 2 * choice * noised_axes
     return NoiseBudget(left / (sensitivity * noised_axes), sensitivity, target.epsilon_max, choice)
@@ -82,6 +82,11 @@ def partnered(
         keys = np.column_stack([keys, codes + 1])
     first, sums = group_sums(row_keys(keys, [int(key.max(initial=0)) + 1 for key in keys.T]), roll.counts)
     return int(sums[inside[first] & (sums[:, 0] >= least)].sum())
+
+
+def exchange_sensitivity(schema: Schema, covers_everybody: bool) -> int:
+    """By how much an exchange of two answers moves the noised counts of an axis, added up."""
+    return 2 if one_count_suffices(schema, covers_everybody) else 4
 
 
 def one_count_suffices(schema: Schema, covers_everybody: bool) -> bool:

@@ -56,6 +56,8 @@ class AxisOptions(Protocol):
     def apart(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def weights(self) -> Mapping[str, int]: ...
+    @property
+    def epsilon(self) -> float | None: ...
 
 
 class AxesOptions(Protocol):
@@ -104,7 +106,7 @@ def build_axis(
         raise InputError(f"{where}axes.{name}.apart: a category cannot be kept apart from itself")
     try:
         hierarchy = Hierarchy.from_parents(name, categories, parents, *others) if parents or others else None
-        return Axis(name, categories, section.is_ordered, hierarchy, apart, weights)
+        return Axis(name, categories, section.is_ordered, hierarchy, apart, weights, section.epsilon)
     except InputError as error:
         raise InputError(f"{where}{error}") from None
 

@@ -126,6 +126,9 @@ class AxisSection(ConfigSection):
     apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
         default=(), description="pairs of categories that are never merged into one group"
     )
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="noise every count of the axis, at this cost per person"
+    )
     weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
 
     @field_rule("categories", "levels")

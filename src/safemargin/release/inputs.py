@@ -5,7 +5,7 @@ of the categories. Sealed elections are one tally per axis with the total beside
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +249,9 @@ class Inputs:
 def read_inputs(project: Project, source: Source | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
     table, notes = _tabulate(project, source)
+    for axis, category in project.target.sensitive:
+        if category not in table.schema.axis(axis).index:
+            raise InputError(f"target.sensitive.{axis}: there is no category {category!r}")
     # An earlier release may have listed a category in which nobody is left, so with a ledger all of them stay.
     table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
@@ -266,7 +269,7 @@ def _open_book(project: Project, section: LedgerSection, table: Table, source: S
             f"{section.file}: population {section.population!r}: {weaker[0]}: the target is weaker; keep it, or record "
             "the reason as ledger.weaker"
         )
-    if project.protect == "noise":
+    if project.protect == "noise" or any(axis.epsilon is not None for axis in table.schema.axes):
         left = epsilon_left(section.file, entries, section.epsilon_total)
         target = replace(target, epsilon_max=min(target.epsilon_max, left))
     members = None
@@ -329,7 +332,7 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source |
                 f"{', '.join(twice)}: a project says all of this itself; omit it, or give the data instead"
             )
         project = data if isinstance(data, Project) else Project.load(data)
-        other = {**(asdict(said["target"]) if "target" in said else {})}
+        other = {**(said["target"].stated() if "target" in said else {})}
         other |= {"protect": said["protect"]} if "protect" in said else {}
         return project.model_copy(update={"aims": project.aims.model_copy(update=other)}), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
@@ -342,7 +345,7 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source |
         },
         "axes": _axes(said["by"]),
         "target": {
-            **(asdict(said["target"]) if isinstance(said.get("target"), Target) else said.get("target") or {}),
+            **(said["target"].stated() if isinstance(said.get("target"), Target) else said.get("target") or {}),
             **({"protect": said["protect"]} if "protect" in said else {}),
         },
         **{key: said[key] for key in ("title", "onlookers", "ledger", "outputs") if key in said},

@@ -4,6 +4,7 @@ It holds what a user wrote and nothing about the data themselves; `read_inputs` 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -28,7 +29,7 @@ from safemargin.io import (
     twice_in,
 )
 from safemargin.release.coding import Coding
-from safemargin.release.columns import AxisSection, DataSection
+from safemargin.release.columns import AxisSection, DataSection, Values
 from safemargin.release.plan import Asked, Wanted
 
 Composition = Literal["none", "sizes", "joint"]
@@ -70,6 +71,9 @@ class TargetSection(ConfigSection):
     tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
     epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
     guard: float | None = Field(default=None, description="how much stricter decisions are than beta (default: half)")
+    sensitive: Mapping[Name, Values] = Field(
+        default={}, description='categories to protect whatever their size, as in {religion = ["Jewish", "Sikh"]}'
+    )
     protect: Protection = Field(default="auto", description="what is done with near-unanimous groups")
 
     @field_rule("protect", mode="before")
@@ -84,7 +88,8 @@ class TargetSection(ConfigSection):
 
     def build(self) -> Target:
         """The target as a value of the model."""
-        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard)
+        pairs = tuple((axis, category) for axis, names in self.sensitive.items() for category in names)
+        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard, pairs)
 
 
 class OnlookerSection(ConfigSection):
@@ -220,16 +225,20 @@ class Project(ConfigSection):
             for key, axis in self.axes.items()
         }
         outputs = self.outputs.renamed(names)
+        sensitive = {names.get(axis, axis): listed for axis, listed in self.aims.sensitive.items()}
+        aims = self.aims.model_copy(update={"sensitive": sensitive})
         tallies = self.tallies
         if tallies is not None:
             files = {names[key]: file for key, file in tallies.files.items()}
             tallies = tallies.model_copy(update={"files": files})
-        return self.model_copy(update={"axes": axes, "outputs": outputs, "tallies": tallies})
+        return self.model_copy(update={"axes": axes, "outputs": outputs, "tallies": tallies, "aims": aims})
 
     @property
     def target(self) -> Target:
-        """What must not be learnt."""
-        return self.aims.build()
+        """What must not be learnt; sensitive categories under the labels that are published."""
+        target = self.aims.build()
+        pairs = [(axis, self.coding(axis).label(category)) for axis, category in target.sensitive]
+        return replace(target, sensitive=tuple(pairs))
 
     @property
     def protect(self) -> Protection:
@@ -282,6 +291,9 @@ class Project(ConfigSection):
             self._check_elections(self.tallies)
         if self.ledger is not None:
             self._check_turnover(self.ledger)
+        for name in self.aims.sensitive:
+            if name not in self.axes:
+                raise InputError(f"target.sensitive.{name}: there is no axis {name!r}")
         if any(len(margin.axes) > 1 for margin in self.wanted) and self.data is None:
             raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
         return self

@@ -43,6 +43,10 @@ NOISE_RULE = (
     "of the noise states; units in which one is carried over, or lies outside, are noised."
 )
 """How noised groups are chosen."""
+AXIS_NOISE_RULE = "Every count of an axis with an epsilon of its own is noised, whatever the answers are."
+SENSITIVE_RULE = (
+    "Groups with a sensitive category are suppressed or noised whatever their size and shares, and never one alone."
+)
 CROSSED_RULE = (
     "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
     "the limits. Of those asked for, the most valuable set is published that discloses no cell, together with all "
@@ -73,9 +77,20 @@ def publish(plan: Plan, table: Table) -> Publication:
         tables=tuple(tables),
         target=plan.target,
         guarantees=tuple(_beside(guarantee, plan) for guarantee in plan.guarantees),
-        rule=" ".join([RULE, *([NOISE_RULE] if plan.guarantees else []), *([CROSSED_RULE] if plan.maximum else [])]),
+        rule=" ".join(_rule_texts(plan)),
         witness=plan.witness,
     )
+
+
+def _rule_texts(plan: Plan) -> list[str]:
+    texts = [
+        (RULE, True),
+        (SENSITIVE_RULE, bool(plan.target.sensitive)),
+        (NOISE_RULE, any(guarantee.choice for guarantee in plan.guarantees)),
+        (AXIS_NOISE_RULE, any(not guarantee.choice for guarantee in plan.guarantees)),
+        (CROSSED_RULE, plan.maximum is not None),
+    ]
+    return [text for text, applies in texts if applies]
 
 
 def _beside(guarantee: Guarantee, plan: Plan) -> Guarantee:
@@ -141,7 +156,7 @@ def release_files(
     public: dict[str, object] = {
         "schema": 1,
         "title": title,
-        "target": {**asdict(publication.target), "guard": publication.target.band},
+        "target": {**publication.target.stated(), "guard": publication.target.band},
         "onlookers": list(onlookers),
         "rule": certificate.rule,
         "rule_text": publication.rule,

@@ -123,7 +123,7 @@ class Comparison(Result):
             "axes": self.axes,
             "cells": self.cells,
             "threshold": self.threshold,
-            "target": asdict(self.target),
+            "target": self.target.stated(),
         }
 
     def to_report(self) -> Report:

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.core import InputError, Limits, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
-from safemargin.guarantees import NoiseBudget
+from safemargin.guarantees import NoiseBudget, exchange_sensitivity
 from safemargin.release.decide.earlier import remembered
 from safemargin.release.decide.prove import Shown, prove
 from safemargin.release.decide.rule import Candidate, ReleaseRule, rule_for
-from safemargin.release.decide.split import Split, irregular, population, slack_of, unmerged_split
-from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee, refusal_of
+from safemargin.release.decide.split import Split, covers_everybody, irregular, population, slack_of, unmerged_split
+from safemargin.release.decide.statements import axis_guarantee, budget_of, certificate_of, noise_guarantee, refusal_of
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 
-PROTECTIONS = {"auto": Action.SUPPRESSED, "merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
+PROTECTIONS = "auto", "merge", "noise", "suppress"
 """What may be done with groups whose share is outside the target."""
 
 COARSER = 3
@@ -35,16 +35,18 @@ def decide(
     candidate, shown, refused = _search(rule, progress)
     proof, sized, lot, pasts = shown.proof, [cover.split for cover in rule.covers], rule.lot, rule.pasts
     budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
-    guarantees = () if budget is None else (noise_guarantee(table, candidate.splits, sized, budget, bool(pasts)),)
+    guarantees = [axis_guarantee(table, candidate.splits, split) for split in candidate.splits if split.is_noised]
+    if budget is not None:
+        guarantees.append(noise_guarantee(table, candidate.splits, sized, budget, bool(pasts)))
     bad, people = _irregular(table, plain, limits)
     is_total_only = not any(split.is_published for split in candidate.splits)
     only_total = ["Only the total is published: no axis could be published safely."] if is_total_only else []
     return Plan(
         target=target,
-        decisions=tuple(d for split in candidate.splits for d in _decisions(split, PROTECTIONS[protect], budget)),
+        decisions=tuple(d for split in candidate.splits for d in _decisions(table, split, budget)),
         refusals=tuple(refused),
-        guarantees=guarantees,
-        certificate=certificate_of(table, proof, target, watching, shown.witnesses, budget is not None),
+        guarantees=tuple(guarantees),
+        certificate=certificate_of(table, proof, target, watching, shown.witnesses, bool(guarantees)),
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,
@@ -66,6 +68,14 @@ def decided(
 def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
     if protect not in PROTECTIONS:
         raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
+    noised = [axis for axis in table.schema.axes if axis.epsilon is not None]
+    if noised and protect == "noise":
+        raise InputError(f'axes.{noised[0].name}.epsilon: choose another target.protect than "noise", or remove it')
+    if (spent := sum(axis.epsilon or 0.0 for axis in noised)) > target.epsilon_max:
+        raise InputError(
+            f"axes.{noised[0].name}.epsilon: the axes cost {spent:g} together, target.epsilon_max is "
+            f"{target.epsilon_max:g}"
+        )
     limits = target.limits(table.totals.tolist(), population(table))
     return rule_for(table, limits, tuple(onlookers) or (onlooker_with_roll(table, "joint"),), protect, target)
 
@@ -120,15 +130,17 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
     return tuple(decisions), int(roll.counts[exposed].sum())
 
 
-def _decisions(split: Split, flagged: Action, budget: NoiseBudget | None) -> list[Decision]:
+def _decisions(table: Table, split: Split, budget: NoiseBudget | None) -> list[Decision]:
     decisions = []
     epsilon = budget.epsilon if budget else None
+    if split.axis.epsilon is not None:
+        epsilon = split.axis.epsilon / exchange_sensitivity(table.schema, covers_everybody(table))
     for group in split.groups:
         reason = split.reasons.get(group, "")
         if not split.is_published:
             action, reason = Action.SUPPRESSED, reason or "the axis has one category only"
         elif group in split.flagged:
-            action = flagged
+            action = Action.SUPPRESSED if epsilon is None else Action.NOISED
         elif len(group) > 1:
             action = Action.MERGED
         else:

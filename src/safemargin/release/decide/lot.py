@@ -6,13 +6,13 @@ noise, and noised if that carries it over. A group outside is always noised, and
 that falls by `exp(-epsilon)` with each: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from safemargin.core import Group, Limits, label
-from safemargin.release.decide.protect import LOT, GroupBlock, blocks
+from safemargin.release.decide.protect import LOT, SENSITIVE, GroupBlock, blocks
 from safemargin.release.decide.split import Split
 from safemargin.samplers import Geometric
 
@@ -39,10 +39,18 @@ class Lot:
         return self._drawn[axis, group]
 
 
-def drawn(split: Split, limits: Limits, reach: Reach) -> list[Unit]:
-    """The units of an axis in which some group is carried over a limit."""
+def drawn(split: Split, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> list[Unit]:
+    """The units of an axis in which some group is carried over a limit, or is noised `always`."""
     name = split.axis.name
-    return [unit for unit in units(split) if any(reach(name, group) >= room(split, group, limits) for group in unit)]
+    return [
+        unit
+        for unit in units(split)
+        if any(_holds(group, always) or reach(name, group) >= room(split, group, limits) for group in unit)
+    ]
+
+
+def _holds(group: Group, always: Collection[Group]) -> bool:
+    return any(part <= group for part in always)
 
 
 def units(split: Split) -> list[Unit]:
@@ -93,10 +101,12 @@ def _rank(split: Split, unit: Sequence[Group]) -> tuple[int, str]:
     return sum(split.size(group) for group in unit), label(frozenset().union(*unit), split.axis.categories)
 
 
-def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:
+def by_lot(split: Split, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> Split:
     """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
-    chosen = frozenset(group for unit in drawn(split, limits, reach) for group in unit) if split.is_published else None
+    units_drawn = drawn(split, limits, reach, always) if split.is_published else []
+    chosen = frozenset(group for unit in units_drawn for group in unit)
     if not chosen:
         return split
     bad = frozenset(group for group in chosen if not split.regular(group, limits))
+    split = split.flag(frozenset(group for group in chosen if _holds(group, always)), f"{SENSITIVE}; noised")
     return split.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")

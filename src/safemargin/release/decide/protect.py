@@ -131,6 +131,21 @@ def hidden_by_roll(table: Table, splits: Sequence[Split], axis: int, kappa: int)
     return frozenset(groups[code] for code in hidden) if len(hidden) < len(groups) else frozenset()
 
 
+def sensitive_groups(split: Split, sensitive: frozenset[tuple[str, str]]) -> frozenset[Group]:
+    """The groups of an axis that hold a sensitive category."""
+    named = {category for axis, category in sensitive if axis == split.axis.name}
+    return frozenset(group for group in split.groups if group & named)
+
+
+def with_cover(split: Split, hidden: frozenset[Group]) -> frozenset[Group]:
+    """Groups to suppress, never one alone: the total less the others would be its count. Reads the roll only."""
+    others = sorted((g for g in split.groups if g not in hidden), key=lambda g: (split.size(g), sorted(g)))
+    if len(hidden) != 1 or not others:
+        return hidden
+    sizes = np.array([split.size(group) for group in others])
+    return hidden | {others[next_cover(sizes, split.size(*hidden))]}
+
+
 def _area(split: Split, group: Group) -> tuple[str, ...]:
     """The areas that hold all of a group, from the smallest up."""
     paths = [split.axis.ancestors(category) for category in sorted(group)]
@@ -159,7 +174,7 @@ class Cover:
     more is merged, a single group, a difference or all tables together, moves the cut up the same tree. So every
     release could also come from shares of single groups, which is how an onlooker who knows the rule is answered.
     With `hides`, the groups of a block are suppressed one by one instead of merged; `always` are groups that the roll
-    alone suppresses.
+    alone suppresses, such as the `sensitive` ones.
     """
 
     def __init__(
@@ -169,9 +184,10 @@ class Cover:
         kinds: Mapping[Group, str] = MappingProxyType({}),
         hides: bool = False,
         always: Collection[Group] = (),
+        sensitive: frozenset[Group] = frozenset(),
     ) -> None:
         self.split, self.limits, self.hides, self.always = split, limits, hides, frozenset(always)
-        self._kinds = kinds
+        self._kinds, self._sensitive = kinds, sensitive
         self.tree = blocks(split, kinds)
         self.parents: dict[Group, GroupBlock] = {}
         self._nodes: list[GroupBlock] = []  # children before parents
@@ -271,7 +287,7 @@ class Cover:
         split = self.split
         for why in dict.fromkeys(asked.values()):
             split = split.flag(frozenset(group for group in asked if asked[group] == why), f"{why}; suppressed")
-        for why, groups in {ALIKE: bad, STRUCTURE: self.always, COVER: hidden}.items():
+        for why, groups in {SENSITIVE: self._sensitive, ALIKE: bad, STRUCTURE: self.always, COVER: hidden}.items():
             split = split.flag(groups, f"{why}; suppressed") if groups else split
         return split
 
@@ -334,6 +350,7 @@ class Cover:
 SMALL = "fewer than {kappa} people"
 ALIKE = "a share beyond a limit, or one answer short of it"
 LOT = "drawn by lot, so that nobody can infer which groups needed noise"
+SENSITIVE = "a sensitive category"
 STRUCTURE = "without it, the people of a few combinations could be inferred by subtraction"
 COVER = "covers a group whose count could be inferred by subtraction"
 

@@ -55,7 +55,8 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
         return Shown(plain)
     reasons = Reasons(rule, candidate)
     names, watching = rule.table.schema.names, rule.onlookers
-    is_public = not (rule.slack or rule.protect == "noise")
+    # Noised counts say something to whoever reruns the program, too: only their epsilon covers that.
+    is_public = not (rule.slack or rule.protect == "noise" or any(split.is_noised for split in candidate.splits))
     is_joint = all(onlooker.composition(names) == "joint" for onlooker in watching)
     if reasons.blocks and is_public and is_joint and all(onlooker.knows_rule for onlooker in watching):
         shown = [_prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]

@@ -35,7 +35,9 @@ from safemargin.release.decide.protect import (
     by_size,
     hidden_by_roll,
     kinds_of,
+    sensitive_groups,
     suppresses_single,
+    with_cover,
 )
 from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
 
@@ -125,6 +127,8 @@ class ReleaseRule:
 
     def _axis(self, cover: Cover, forced: Forced) -> tuple[Split, Forced]:
         """One axis, cut far enough up that no difference from an earlier release discloses who came or went."""
+        if cover.split.axis.epsilon is not None:
+            return self._noised(cover.split), forced
         options, blocks = self.table.schema.options, dict(forced)
         show = cover.merged_by_force if self.protect == "noise" else cover.merged
         for past in self.pasts:
@@ -138,9 +142,15 @@ class ReleaseRule:
                 blocks[group] = earlier_words(worst[0], past.axis)
         return self._by_lot(cover, blocks) if self.protect == "noise" else cover.published(blocks), blocks
 
+    def _noised(self, split: Split) -> Split:
+        """An axis of which every count is noised: no answer decides anything about it."""
+        if not split.is_published or is_vacuous(self.table, split.axis.name, split.groups):
+            return split.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
+        return split.flag(frozenset(split.groups), "the axis has an epsilon of its own; noised")
+
     def _by_lot(self, cover: Cover, forced: Forced) -> Split:
         split = cover.merged_by_force(forced)
-        flagged = by_lot(split, self.limits.strict, self.lot)
+        flagged = by_lot(split, self.limits.strict, self.lot, cover.always)
         if not flagged.flagged:
             return flagged
         # Exact groups are invariants: noise on counts that these fix guarantees nothing, whatever its epsilon.
@@ -206,7 +216,8 @@ class ReleaseRule:
 
 def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
     """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
-    sized = [by_size(unmerged_split(table, name), limits.kappa) for name in table.schema.names]
+    plain = [unmerged_split(table, name) for name in table.schema.names]
+    sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
     axes = sum(split.is_published for split in sized)
     if protect == "noise":
         check_noise(table.schema, axes, covers_everybody(table), target)
@@ -215,9 +226,14 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
     covers = []
     for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
+        sensitive = sensitive_groups(split, limits.sensitive)
         hides = protect == "suppress" or (protect == "auto" and suppresses_single(split))
-        always = hidden_by_roll(table, sized, axis, limits.kappa) if hides and table.knows_composition else ()
-        covers.append(Cover(split, limits.strict, kinds, hides, always))
+        hides = (hides or bool(sensitive)) and protect != "noise"
+        always = sensitive
+        if hides:
+            others = hidden_by_roll(table, sized, axis, limits.kappa) if table.knows_composition else frozenset()
+            always = with_cover(split, sensitive | others)
+        covers.append(Cover(split, limits.strict, kinds, hides, always, sensitive))
     return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
 
 

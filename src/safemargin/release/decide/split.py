@@ -26,6 +26,11 @@ class Split:
         """Whether anything but the total would be said about this axis."""
         return len(self.groups) > 1
 
+    @property
+    def is_noised(self) -> bool:
+        """Whether every count of the axis is noised, at an epsilon of its own."""
+        return self.axis.epsilon is not None and self.is_published
+
     def counts(self, group: Group) -> IntArray:
         """Votes per option of a group."""
         total: IntArray = self.votes[self._codes(group)].sum(axis=0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
-from safemargin.guarantees import NoiseBudget, noise_budget, one_count_suffices, partnered
+from safemargin.guarantees import NoiseBudget, exchange_sensitivity, noise_budget, one_count_suffices, partnered
 from safemargin.release.decide.split import Split, covers_everybody, population
 from safemargin.release.plan import Certificate, Refusal
 
@@ -76,6 +76,33 @@ def noise_guarantee(
     )
 
 
+def axis_guarantee(table: Table, splits: Sequence[Split], split: Split) -> Guarantee:
+    """The guarantee of an axis of which every count is noised, whatever the answers are."""
+    assert split.axis.epsilon is not None
+    everybody = covers_everybody(table)
+    count = split.axis.epsilon / exchange_sensitivity(table.schema, everybody)
+    counts = "one count" if one_count_suffices(table.schema, everybody) else "every option's count"
+    sentences = [
+        f"Two-sided geometric noise with epsilon {count:g} on {counts} of every group of {split.axis.name}, whatever "
+        "the answers are.",
+        f"Exchanging the answers of two people changes the odds of what is published of this axis by at most "
+        f"e^{split.axis.epsilon:g}, for exchanges that leave every exact count as it is.",
+    ]
+    if table.knows_composition:
+        sentences.append(_whom(table, splits, [split]))
+    exact = (_exact(other) for other in splits if other.is_published and not other.is_noised)
+    return Guarantee(
+        "two-sided geometric",
+        " ".join(sentences),
+        split.axis.epsilon,
+        (named("total"), *exact),
+        Population(f"answers of the {population(table):,} people on the roll", nested=(Nested("answer", "person"),)),
+        rule="noise of the sensitivity of an exchange",
+        count=count,
+        choice=0.0,  # that the axis is noised follows from the project, not from answers
+    )
+
+
 def _exact(split: Split) -> Invariant:
     """The groups of an axis whose counts are printed as they are: releases that print others fix something else."""
     labels = [label(group, split.axis.categories) for group in split.groups if group not in split.flagged]
@@ -133,7 +160,7 @@ def certificate_of(
             f"{names}, {who} {knows}, cannot infer that fewer than {low} or more than {high} of any checked group "
             f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
             "that lie within these limits, as all published groups do."
-            f"{NOISED if noised else ''}{RULE_SHOWN if rule else RULE_NOT_SHOWN}"
+            f"{_sensitive(target)}{NOISED if noised else ''}{RULE_SHOWN if rule else RULE_NOT_SHOWN}"
             f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
             f"{NET if any(onlooker.past is not None and onlooker.past.net for onlooker in onlookers) else ''}"
             f"{_known_before(table, proof)}"
@@ -157,6 +184,14 @@ def without_rule(certificate: Certificate) -> Certificate:
     """The certificate for onlookers who do not know the rule."""
     statement = certificate.statement.replace(RULE_SHOWN, RULE_NOT_SHOWN)
     return replace(certificate, statement=statement, rule="not shown", witnesses=0)
+
+
+def _sensitive(target: Target) -> str:
+    """What holds for sensitive categories, in words."""
+    named = "; ".join(" ".join(pair) for pair in target.sensitive[:10])
+    more = f" and {len(target.sensitive) - 10:,} more" if len(target.sensitive) > 10 else ""
+    near = f"to within {target.tau}" if target.tau else "exactly"
+    return f" The counts of {named}{more}, which are sensitive, cannot be inferred {near}." if named else ""
 
 
 def _known_before(table: Table, proof: Proof) -> str:

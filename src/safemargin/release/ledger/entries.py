@@ -164,6 +164,8 @@ def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | 
         ):
             if now < then:
                 found.append(f"{name} was {abs(then):g} in {entry.cycle!r} and is {abs(now):g} now")
+        if dropped := sorted(set(before.sensitive) - set(target.sensitive)):
+            found.append(f"{' '.join(dropped[0])} was sensitive in {entry.cycle!r} and is not now")
     return found
 
 

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
             entry.population,
             entry.cycle,
             entry.title,
-            to_text(asdict(entry.target) | {key: value for key in EXTRAS if (value := getattr(entry, key))}),
+            to_text(entry.target.stated() | {key: value for key in EXTRAS if (value := getattr(entry, key))}),
             to_text(entry.axes),
             to_text(entry.options),
             entry.people,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from safemargin.audit.findings import attack_words, found_sections, skipped_words
-from safemargin.bounds import closest_calls, tally_words
+from safemargin.bounds import classical_words, closest_calls, tally_words
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import MOST_GROUPS, MOST_OPTIONS, rates_chart
 from safemargin.release.report.context import DecidedGroup, ReportContext, is_omitted, people_by_action
@@ -168,6 +168,7 @@ def onlookers_section(context: ReportContext) -> Section:
         (
             findings.onlooker.name,
             f"{attack_words(findings)} Intervals: {tally_words(findings.exposure.tallied(findings.target))}. "
+            f"{classical_words(findings.exposure)} "
             f"This onlooker {describe_onlooker(findings.onlooker, findings.exposure.cells.axes)}. "
             f"{skipped_words(findings)}".rstrip(),
         )
