@@ -11,6 +11,7 @@ from safemargin.audit.manifest import read_manifest
 from safemargin.audit.small import SMALLEST
 from safemargin.bounds import (
     Data,
+    SourceFile,
     axis_names,
     checked_tolerance,
     measured_slack,
@@ -86,15 +87,28 @@ def audit(
         progress=progress,
     )
     if certificate is not None:
-        names = by if by is None or isinstance(by, str) else ",".join(by)
-        sources = sources_of(_files("certificate", "tables", tables), "table", count, option, names, list(skip))
-        sources += sources_of(_files("certificate", "roll", roll), "roll", "people", option)
-        sources += sources_of(_files("certificate", "facts", facts), "fact", count, option)
+        sources = _sources(tables, roll, facts, count, option, by, skip)
         proofs = prove_intervals(
             shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress
         )
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
     return findings
+
+
+def _sources(
+    tables: Data | Sequence[PublishedTable] | Publication,
+    roll: Data,
+    facts: Data,
+    count: str,
+    option: str,
+    by: str | Sequence[str] | None,
+    skip: Sequence[str],
+) -> list[SourceFile]:
+    """The files that a certificate of the intervals speaks about, and how each was read."""
+    names = by if by is None or isinstance(by, str) else ",".join(by)
+    sources = sources_of(_files("certificate", "tables", tables), "table", count, option, names, list(skip))
+    sources += sources_of(_files("certificate", "roll", roll), "roll", "people", option)
+    return sources + sources_of(_files("certificate", "facts", facts), "fact", count, option)
 
 
 def _files(document: str, name: str, data: Data | Sequence[PublishedTable] | Publication) -> list[Path]:

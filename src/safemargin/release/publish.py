@@ -137,16 +137,7 @@ def release_files(
     totals are apart. `carried` are the witnesses of the certificate, or why they are not carried; `attacks` those
     that were tried, by onlooker, and those that were not and why.
     """
-    files: dict[str, bytes] = {}
-    taken = {"certificate", "manifest", "index", "witnesses"}
-    for table in publication.tables:
-        rows = rows_of(table, orders)
-        name = file_name(table.name)
-        while name.lower() in taken:  # an axis may be called like another file
-            name = f"by_{name}"
-        taken.add(name.lower())
-        for form in formats:
-            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
+    files = _table_files(publication.tables, formats, quote_formulas, orders)
     hashes = {name: hash_bytes(content) for name, content in files.items()}
     held: dict[str, object] = {"reason": carried}
     if isinstance(carried, Carried):
@@ -183,4 +174,24 @@ def release_files(
     files[PAGE] = page.encode()
     hashes[PAGE] = hash_bytes(files[PAGE])
     files[MANIFEST] = manifest_bytes(stated, hashes)
+    return files
+
+
+def _table_files(
+    tables: Sequence[PublishedTable],
+    formats: Sequence[str],
+    quote_formulas: bool,
+    orders: Mapping[str, tuple[str, ...]],
+) -> dict[str, bytes]:
+    """Every table in each format, by file name."""
+    files: dict[str, bytes] = {}
+    taken = {"certificate", "manifest", "index", "witnesses"}
+    for table in tables:
+        rows = rows_of(table, orders)
+        name = file_name(table.name)
+        while name.lower() in taken:  # an axis may be called like another file
+            name = f"by_{name}"
+        taken.add(name.lower())
+        for form in formats:
+            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
     return files

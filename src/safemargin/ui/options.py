@@ -84,6 +84,7 @@ def override_target(stated: Target, beta: float | None, kappa: int | None, tau: 
         stated.tau if tau is None else tau,
         stated.epsilon_max,
         stated.guard if beta is None else None,
+        stated.sensitive,
     )
 
 
