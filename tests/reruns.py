@@ -10,8 +10,10 @@ which are put through the program too. If none has a count within the target, or
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib import import_module
 from itertools import combinations, product
 from math import ceil, floor
 from unittest.mock import patch
@@ -24,6 +26,7 @@ from cases import Town
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.protect import by_size, suppresses_single
+from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
@@ -67,6 +70,29 @@ def random_city(
         beta=float(rng.choice([0.05, 0.05, 0.1])), kappa=int(rng.choice([5, 10, 30])), tau=int(rng.choice([0, 0, 1, 3]))
     )
     return Town(tuple(names), tuple(categories), tuple("ABC"[:options]), there, votes), target
+
+
+@contextmanager
+def remembered_proofs() -> Iterator[None]:
+    """Prove each release once: the proof looks at nothing but the release, which a test checks, and takes longest."""
+    module = import_module("safemargin.release.decide.decide")
+    known: dict[object, object] = {}
+    real = module.prove
+
+    def prove(rule: ReleaseRule, candidate: Candidate, *rest: object, **said: object) -> object:
+        key = public_key(rule, candidate), said.get("insist", True)
+        if key not in known:
+            known[key] = real(rule, candidate, *rest, **said)
+        return known[key]
+
+    with patch.object(module, "prove", prove):
+        yield
+
+
+def public_key(rule: ReleaseRule, candidate: Candidate) -> object:
+    """Everything that a release prints."""
+    tables = candidate.tables(rule.table)
+    return candidate.key(), tuple((t.axes, t.codes.tobytes(), t.lower.tobytes(), t.upper.tobytes()) for t in tables)
 
 
 Ran = tuple[Plan, tuple[object, ...]]
@@ -309,6 +335,13 @@ def attacked(
 
     The last value says whether all of these lead to the same files.
     """
+    with remembered_proofs():
+        return _attacked(place, target, program, most)
+
+
+def _attacked(
+    place: Town, target: Target, program: Callable[[Town, Target], Ran], most: int
+) -> tuple[Plan, list[object], bool]:
     plan, shown = program(place, target)
     if program is run and plan.certificate.rule != "rerun":
         return plan, [], True  # it says itself that nothing was shown against somebody who knows the rule

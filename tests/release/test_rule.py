@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import Town
-from reruns import attacked, random_city, run, unguarded, with_votes
+from reruns import attacked, random_city, run, unguarded, with_votes, witnesses
 from safemargin.core import Target
 from safemargin.release.decide.hide import dealt
 
@@ -97,3 +97,17 @@ def test_counts_are_dealt_out_whole() -> None:
         pool = rng.multinomial(int(people.sum()), rng.dirichlet(np.ones(3)))
         rows = dealt(pool, people)
         assert (rows >= 0).all() and (rows.sum(axis=1) == people).all() and (rows.sum(axis=0) == pool).all()
+
+
+def test_the_proof_of_a_release_sees_only_what_the_release_prints() -> None:
+    """Section 8.3: whether witnesses are found is a function of the release; the attack proves each release once."""
+    compared = 0
+    for seed in (2000, 2002, 2004, 2011):
+        place, target = random_city(seed)
+        plan, shown = run(place, target)
+        for votes in list(witnesses(place, plan))[:2] if plan.certificate.rule == "rerun" else ():
+            other, files = run(with_votes(place, votes), target)
+            assert files == shown and other.certificate == plan.certificate
+            assert [t.counts.tolist() for t in other.tables] == [t.counts.tolist() for t in plan.tables]
+            compared += 1
+    assert compared >= 4
