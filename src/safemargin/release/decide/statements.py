@@ -146,8 +146,11 @@ def certificate_of(
         knows = "how many people each group has"
     low, high = f"{100 * target.beta:g} %", f"{100 * (1 - target.beta):g} %"
     # As in `Target.limits`: an option that few, or nearly all, chose has limits of its own.
-    scarce = [min(total, people - total) < 2 * target.beta * people for total in table.totals.tolist()]
-    rare = " (options that few or nearly all chose: within half of what the total leaves)" if any(scarce) else ""
+    fewest = [min(total, people - total) for total in table.totals.tolist()]
+    rare = " (options that few or nearly all chose: within half of what the total leaves)"
+    rare = rare if any(0 < few < 2 * target.beta * people for few in fewest) else ""
+    # Of these the total alone says what everybody in every group chose.
+    rare += ", options that nobody or everybody chose excepted" if 0 in fewest else ""
     near = f"to within {target.tau} (in small groups: a quarter of their people)" if target.tau else "exactly"
     cycles = dict.fromkeys(
         release.cycle for onlooker in onlookers if onlooker.past is not None for release in onlooker.past.earlier
