@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 
 from safemargin.bounds import Exposure
-from safemargin.core import JOINER, UNBOUNDED, Limits, Onlooker, PublishedTable, frozen
+from safemargin.core import JOINER, UNBOUNDED, Limits, Onlooker, PublishedTable, Table, frozen, onlooker_with_roll
 
 HIDDEN = "(unlisted)"
 MOST_STEPS = 40_000
@@ -270,6 +270,27 @@ def mismatches(exposure: Exposure, fiber: Fiber) -> list[str]:
 def subsets(axes: Sequence[str], orders: Iterable[int]) -> list[tuple[str, ...]]:
     """Sets of axes of the given sizes."""
     return [chosen for order in orders for chosen in combinations(axes, order)]
+
+
+def is_safe(tables: Sequence[PublishedTable], table: Table, limits: Limits) -> bool:
+    """By exhaustion: no cell of any set of axes, no printed cell, no two printed cells together are disclosed."""
+    fiber = Fiber(tables, onlooker_with_roll(table, "joint"))
+    sets = [p for axes in subsets(fiber.axes, range(1, len(fiber.axes) + 1)) for p in fiber.cells(axes).values()]
+    shown: list[tuple[set[str], set[int]]] = []
+    for each in tables:
+        columns = [fiber.axes.index(axis) for axis in each.axes]
+        for codes in {tuple(row) for row in each.codes.tolist()} if each.axes else ():
+            groups = [each.groups[a][code] for a, code in enumerate(codes)]
+            inside = {
+                p
+                for p, profile in enumerate(fiber.profiles)
+                if all(profile[c] in group for c, group in zip(columns, groups, strict=True))
+            }
+            shown.append((set(each.axes), inside))
+    sets += [sorted(inside) for _, inside in shown]
+    sets += [sorted(a[1] & b[1]) for a, b in combinations(shown, 2) if not a[0] & b[0]]
+    unique = {tuple(each) for each in sets if each}
+    return not any(fiber.disclosed(list(each), limits) for each in unique)
 
 
 def _is_joint(roll: PublishedTable, axes: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,41 @@ def test_small_cells_are_merged_in_the_table_that_has_them(run: Run, tmp_path: P
     assert {row["site"] for row in rows} == {"Aarau | Chur", "Basel"}
     alone = list(csv.DictReader((tmp_path / "release/published/site.csv").open()))
     assert {row["site"] for row in alone} == {"Aarau", "Basel", "Chur"}
+
+
+WIDE = {(site, grade, "full"): (60 + 3 * n, 25 + 2 * n) for n, (site, grade) in enumerate(product("ABCDE", "jklmn"))}
+WITH_A_SMALL_CELL = {**WIDE, ("C", "k", "full"): (9, 4)}
+
+
+def test_single_cells_are_suppressed_where_that_shows_more(run: Run, tmp_path: Path) -> None:
+    project = write(tmp_path, "", WITH_A_SMALL_CELL)
+    text = project.read_text().replace("[outputs]", '[tables]\nmargins = [["site", "grade"]]')
+    project.write_text(text.replace("[axes.contract]\n", ""))
+    out = tmp_path / "release"
+    made = run("release", project, "--out", out)
+    assert made.code == 0 and "21 of 25" in made.out and "4 cells suppressed" in " ".join(made.out.split())
+    rows = list(csv.DictReader((out / "published/site_x_grade.csv").open()))
+    hidden = {(row["site"], row["grade"]) for row in rows if row["status"] == "suppressed"}
+    assert ("C", "k") in hidden and len(hidden) == 4 and all(row["count"] for row in rows if row["status"] == "exact")
+    roll = out / "confidential/roll.csv"
+    checked = run("verify", out / "published/certificate.json", out / "published", "--roll", roll)
+    assert checked.code == 0 and "witness tables" in checked.out and "Not checked" not in checked.out
+    assert "does not know the rule" in (out / "published/certificate.json").read_text()
+    attacked = run("audit", *sorted((out / "published").glob("*.csv")), "--roll", roll)
+    assert attacked.code == 0 and "nothing found" in attacked.out
+    assert "suppressed" in (out / "published/index.html").read_text(encoding="utf-8")
+
+
+def test_a_table_of_a_data_file_is_asked_for_by_a_flag(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "")
+    call = ("release", tmp_path / "staff.csv", "--answer", "answer", "--by", "site,grade,contract", "--kappa", "20")
+    # Without a column of counts every row is one person, so a table from rows is made first.
+    lines = [f"{','.join(p)},{a}" for p, (n, yes) in STAFF.items() for a in ["yes"] * yes + ["no"] * (n - yes)]
+    (tmp_path / "staff.csv").write_text("\n".join([",".join([*AXES, "answer"]), *lines]) + "\n")
+    made = run(*call, "--tables", "grade,site", "--out", tmp_path / "release")
+    assert made.code == 0 and (tmp_path / "release/published/site_x_grade.csv").exists()
+    wrong = run(*call, "--tables", "site,age", "--out", tmp_path / "other")
+    assert wrong.code == 2 and "there is no axis 'age'" in wrong.err
 
 
 def test_without_a_request_nothing_changes(run: Run, tmp_path: Path) -> None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
 
-from brute import Fiber, TooMany, subsets
+from brute import Fiber, TooMany, is_safe, subsets
 from cases import Town, town
 from evidence import seeds
 from safemargin.audit.attack import attack
-from safemargin.core import InputError, Limits, PublishedTable, Table, Target, onlooker_with_roll, printed
+from safemargin.core import InputError, Limits, Table, Target, onlooker_with_roll, printed
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.search import within
@@ -67,27 +67,6 @@ def entwined_town(seed: int) -> tuple[Town, Target]:
 
 def limits_of(table: Table, target: Target) -> Limits:
     return target.limits(table.totals.tolist(), int(table.people(()).counts.sum()))
-
-
-def is_safe(tables: Sequence[PublishedTable], table: Table, limits: Limits) -> bool:
-    """By exhaustion: no cell of any set of axes, no printed cell, no two printed cells together are disclosed."""
-    fiber = Fiber(tables, onlooker_with_roll(table, "joint"))
-    sets = [p for axes in subsets(fiber.axes, range(1, len(fiber.axes) + 1)) for p in fiber.cells(axes).values()]
-    shown: list[tuple[set[str], set[int]]] = []
-    for each in tables:
-        columns = [fiber.axes.index(axis) for axis in each.axes]
-        for codes in {tuple(row) for row in each.codes.tolist()} if each.axes else ():
-            groups = [each.groups[a][code] for a, code in enumerate(codes)]
-            inside = {
-                p
-                for p, profile in enumerate(fiber.profiles)
-                if all(profile[c] in group for c, group in zip(columns, groups, strict=True))
-            }
-            shown.append((set(each.axes), inside))
-    sets += [sorted(inside) for _, inside in shown]
-    sets += [sorted(a[1] & b[1]) for a, b in combinations(shown, 2) if not a[0] & b[0]]
-    unique = {tuple(each) for each in sets if each}
-    return not any(fiber.disclosed(list(each), limits) for each in unique)
 
 
 def offered(plan: Plan, table: Table, wanted: Wanted, limits: Limits) -> list[Version]:
@@ -340,7 +319,7 @@ def test_what_is_asked_for_is_checked() -> None:
         Wanted(("sex",), 3.0),
     )
     for wrong, words in [
-        (Asked((("age", "town"),)), "outputs.margins: there is no axis 'town'"),
+        (Asked((("age", "town"),)), "tables.margins: there is no axis 'town'"),
         (Asked((("age", "age"),)), "names an axis twice"),
         (Asked(weights={"site x age": 1.0}), "'site x age': this margin is not asked for"),
         (Asked(order=2, weights={"site x age": 0.0}), "must be positive and finite"),

@@ -220,9 +220,16 @@ def test_what_is_not_shown_is_not_run(tmp_path: Path) -> None:
     onlookers = [{"name": "x", "knows_rule": False}]
     made = released(STAFF, onlookers=onlookers)
     made.write(tmp_path / "out")
-    assert made.certificate.rule == "not shown" and not (tmp_path / "out/published" / WITNESSES).exists()
-    assert failures(tmp_path / "out", rerun=False) == ""
+    assert made.certificate.rule == "not shown"
+    place, roll = tmp_path / "out/published", tmp_path / "out/confidential/roll.csv"
+    found = verify(place / "certificate.json", place, roll)
+    assert (found.failures, found.unchecked, found.reruns) == ((), (), 0) and found.tables and found.cells > 8
     assert "it does not say that the rule was run on other answers" in failures(tmp_path / "out")
+    forge(tmp_path / "out", statement="Nobody can infer anything, whatever they know.")
+    (claim,) = verify(place / "certificate.json", place, roll).unchecked
+    assert "whatever they know" in claim
+    forge(tmp_path / "out", in_first(add((0, 0), -1)))
+    assert "does not agree with" in failures(tmp_path / "out", rerun=False)
 
 
 def test_facts_of_an_onlooker_are_not_carried(tmp_path: Path) -> None:

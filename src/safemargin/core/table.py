@@ -167,14 +167,19 @@ def merged_margin(table: Table, axis: str, partition: Partition) -> PublishedTab
     return as_published(whole, table.schema, axis, {axis: partition})
 
 
-def printed(table: Table, axes: tuple[str, ...], partitions: Mapping[str, Partition]) -> PublishedTable:
+def printed(
+    table: Table,
+    axes: tuple[str, ...],
+    partitions: Mapping[str, Partition],
+    hidden: Collection[tuple[Group, ...]] = (),
+) -> PublishedTable:
     """One axis or several exactly, with their groups merged as `partitions` says; named after the axes.
 
     Of several axes every cell that has people on the roll is listed, also one that nobody voted in. The others are
-    empty.
+    empty. The counts of `hidden` cells are unknown.
     """
     if len(axes) == 1:
-        return merged_margin(table, axes[0], partitions[axes[0]])
+        return _without(merged_margin(table, axes[0], partitions[axes[0]]), hidden, "suppressed")
     votes = table.margin(axes)
     codes, counts = [votes.codes], [votes.counts]
     if table.roll:
@@ -183,16 +188,25 @@ def printed(table: Table, axes: tuple[str, ...], partitions: Mapping[str, Partit
         codes.append(filled)
         counts.append(np.zeros((len(filled), votes.counts.shape[1]), dtype=np.int64))
     whole = Tally(axes, frozen(np.concatenate(codes), len(axes)), frozen(np.concatenate(counts), len(counts[0][0])))
-    return as_published(whole, table.schema, SIGN.join(axes), partitions)
+    return _without(as_published(whole, table.schema, SIGN.join(axes), partitions), hidden, "suppressed")
 
 
 def protected_margin(
     table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "suppressed"
 ) -> PublishedTable:
     """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
-    exact = merged_margin(table, axis, partition)
+    return _without(merged_margin(table, axis, partition), {(group,) for group in hidden}, status)
+
+
+def _without(exact: PublishedTable, hidden: Collection[tuple[Group, ...]], status: str) -> PublishedTable:
+    """A table with the counts of some cells unknown."""
+    if not hidden:
+        return exact
+    sought = frozenset(hidden)
+    cells, cell_of = np.unique(exact.codes, axis=0, return_inverse=True)
+    named = [tuple(groups[code] for groups, code in zip(exact.groups, cell, strict=True)) for cell in cells.tolist()]
     # A hidden count may be any number: its range is the widest there is.
-    hide = np.array([group in hidden for group in exact.groups[0]])[exact.codes[:, 0]]
+    hide = np.array([cell in sought for cell in named])[cell_of.ravel()]
     return replace(
         exact,
         lower=frozen(np.where(hide, 0, exact.lower)),

@@ -20,7 +20,7 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.release.decide.decide import decide, decided
-from safemargin.release.decide.maximise import maximise
+from safemargin.release.decide.maximise import hides_cells, maximise
 from safemargin.release.decide.prove import listed_tables, only_table, votes_by_axis
 from safemargin.release.decide.rerun import Reasons
 from safemargin.release.draft import Draft
@@ -42,7 +42,9 @@ def rule_of(
     def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
         other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
         plan = decide(other, target, onlookers, protect=protect)
-        return publish(maximise(plan, other, wanted, onlookers) if wanted else plan, other).tables
+        if wanted:
+            plan = maximise(plan, other, wanted, onlookers, hides=hides_cells(protect))
+        return publish(plan, other).tables
 
     return rerun
 
@@ -50,13 +52,13 @@ def rule_of(
 def carried_by(inputs: Inputs, draft: Draft) -> Carried | str:
     """The witnesses of a release for its folder, or why they are not carried.
 
-    They follow from the release, the roll and the rule (`Reasons` reads nothing else, and a test has other true answers
-    lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow from that too,
-    and would disclose it to everybody who has the roll.
+    They follow from the release, the roll and the rule (`Reasons` and `certify` read nothing else, and a test has other
+    true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow
+    from that too, and would disclose it to everybody who has the roll.
     """
     table, plan = inputs.table, draft.plan
-    if plan.certificate.rule != "rerun":
-        return "that the program publishes the same for other answers was not shown"
+    if plan.guarantees or inputs.slack:
+        return "counts are noised, or may be off"
     if any(onlooker.facts for onlooker in inputs.onlookers):
         return FACTS
     if any(onlooker.past is not None for onlooker in inputs.onlookers):
@@ -72,7 +74,7 @@ def carried_by(inputs: Inputs, draft: Draft) -> Carried | str:
     here = roll.counts[:, 0] > 0
     held = in_order(table.schema, roll.codes[here], roll.counts[here])
     if not tables:
-        return NO_TABLES
+        return NO_TABLES if plan.certificate.rule == "rerun" else "no integer tables were found that show it"
     return Carried(table.schema, inputs.project.protect, inputs.project.wanted, held, tables, plan.parts)
 
 

@@ -47,6 +47,10 @@ def release(
     protect: Annotated[
         str | None, typer.Option(help="How near-unanimous groups are protected: auto, merge, noise or suppress.")
     ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(help="Axes to cross in one more table, e.g. district,age; repeatable. In a project: [tables]."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the release.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
     as_json: Json = False,
@@ -67,6 +71,7 @@ def release(
             roll=roll,
             target=aim,
             protect=protect,
+            tables={"margins": [axes(names) for names in tables]} if tables else None,
             title=title,
         )
         result.write(folder)

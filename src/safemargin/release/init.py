@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from safemargin.core import RESERVED, InputError, OutputError
@@ -32,6 +33,27 @@ protect = "auto"     # near-unanimous groups: merge along an order or wider area
 # composition = "joint"    # what of the roll they know: "none", "sizes" of each category, or "joint"
 # knows_rule = true        # whether they know how groups were chosen for protection
 # facts = ["facts.csv"]    # tidy files of what else they know
+
+"""
+
+TABLES = """\
+# Tables of several axes beside the single ones, as many as are safe together; single cells are suppressed where needed.
+# With them, nothing is shown against somebody who knows the rule and runs it backwards.
+# [tables]
+# margins = [{margins}]{more}
+
+"""
+MOST_PROPOSED = 3
+"""Tables of two axes that are proposed by name."""
+
+OUTPUTS = """\
+# Where releases about the same people are recorded and held against each other; `safemargin lock` writes limits there.
+# [ledger]
+# file = "ledger.sqlite"
+# population = {title}
+# cycle = "2026"           # which of its releases this is
+# turnover = "net"         # or id = "...", the column that names a person in every cycle
+# lock = true              # refuse a release whose limits were not locked before the count
 
 [outputs]
 formats = ["csv", "json"]    # also "parquet"
@@ -97,12 +119,24 @@ def propose_project(path: Path, file: str) -> str:
         lines += _axis_lines(axis)
     for number in guessed.numbers:
         lines += _number_lines(number)
-    return "\n".join(lines) + "\n" + CLOSING
+    return "\n".join(lines) + "\n" + CLOSING + _tables(guessed) + OUTPUTS.format(title=_text(_title(path)))
+
+
+def _title(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+def _tables(guessed: Guess) -> str:
+    """The first pairs of axes; nothing where there is one axis only."""
+    pairs = list(combinations([axis.column for axis in guessed.axes], 2))
+    listed = ", ".join(f"[{_text(_name(first))}, {_text(_name(second))}]" for first, second in pairs[:MOST_PROPOSED])
+    more = f'    # or pairs = "all": all {len(pairs)} pairs' if len(pairs) > MOST_PROPOSED else ""
+    return TABLES.format(margins=_comment(listed), more=more) if pairs else ""
 
 
 def _data_lines(path: Path, file: str, tables: tuple[str, ...], survey: Survey, guessed: Guess) -> Iterator[str]:
     yield f"# Proposed from {_comment(path.name)} ({survey.rows} rows). Every line is a guess: check it."
-    yield f"title = {_text(path.name.split('.')[0])}"
+    yield f"title = {_text(_title(path))}"
     yield ""
     yield "[data]"
     yield f"file = {_text(file)}"
@@ -164,8 +198,12 @@ def _text(value: str) -> str:
 
 def _key(name: str) -> str:
     """A column name as the key of an axis; reserved names get a tail."""
-    key = f"{name}_group" if name in RESERVED else name
+    key = _name(name)
     return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _text(key)
+
+
+def _name(name: str) -> str:
+    return f"{name}_group" if name in RESERVED else name
 
 
 def _comment(text: str) -> str:

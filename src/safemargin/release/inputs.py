@@ -348,7 +348,7 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source |
             **(said["target"].stated() if isinstance(said.get("target"), Target) else said.get("target") or {}),
             **({"protect": said["protect"]} if "protect" in said else {}),
         },
-        **{key: said[key] for key in ("title", "onlookers", "ledger", "outputs") if key in said},
+        **{key: said[key] for key in ("title", "onlookers", "ledger", "tables", "outputs") if key in said},
     }
     if "roll" in said:
         content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}

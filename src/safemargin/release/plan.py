@@ -30,7 +30,8 @@ class MarginDecision:
     """What is done with a margin that was asked for.
 
     `groups` part each of its axes; without them it is not published. `cells` is how many cells it has so, of
-    `all_cells` if its axes were crossed as they are published; `value` is what that counts for, of `weight`.
+    `all_cells` if its axes were crossed as they are published; `value` is what that counts for, of `weight`. `hidden`
+    are cells that are suppressed, by their groups.
     """
 
     axes: tuple[str, ...]
@@ -40,6 +41,7 @@ class MarginDecision:
     value: float
     weight: float
     reason: str
+    hidden: tuple[tuple[Group, ...], ...] = ()
 
     @property
     def name(self) -> str:
@@ -77,20 +79,22 @@ class Asked:
     margins: tuple[tuple[str, ...], ...] = ()
     order: int = 1
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+    section: str = "tables"
 
     def wanted(self, axes: Sequence[str]) -> tuple[Wanted, ...]:
         """Every margin asked for, axes in the order of `axes`; single axes only if they are named."""
         weights: dict[tuple[str, ...], float | None] = {}
         for margin in self.margins:
-            weights[_ordered(margin, axes, "outputs.margins")] = None
+            weights[_ordered(margin, axes, f"{self.section}.margins")] = None
         for order in range(2, self.order + 1):
             weights |= {chosen: None for chosen in combinations(axes, order) if chosen not in weights}
         for name, weight in self.weights.items():
-            margin = _ordered(name.split(SIGN) if name not in axes else [name], axes, "outputs.weights")
+            margin = _ordered(name.split(SIGN) if name not in axes else [name], axes, f"{self.section}.weights")
             if len(margin) > 1 and margin not in weights:
-                raise InputError(f"outputs.weights.{name!r}: this margin is not asked for; add it to outputs.margins")
+                where = f"{self.section}.weights.{name!r}"
+                raise InputError(f"{where}: this margin is not asked for; add it to {self.section}.margins")
             if not 0 < weight < math.inf:
-                raise InputError(f"outputs.weights.{name!r} = {weight}: must be positive and finite")
+                raise InputError(f"{self.section}.weights.{name!r} = {weight}: must be positive and finite")
             weights[margin] = weight
         return tuple(Wanted(margin, weight) for margin, weight in weights.items())
 
@@ -103,6 +107,15 @@ def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, 
         raise InputError(f"{key}: {SIGN.join(names)} names an axis twice")
     return tuple(sorted(names, key=list(axes).index))
 
+
+RULE_SHOWN = (
+    " This holds also for somebody who knows the rule by which groups are merged and axes omitted, and runs the "
+    "program on all other answers that could have led to the same files."
+)
+RULE_NOT_SHOWN = (
+    " The onlooker of this statement does not know the rule by which groups are merged and axes omitted: what somebody "
+    "can infer who runs the program on other answers was not shown."
+)
 
 TOO_SMALL = "too few people"
 """The reason why a category does not meet the target, where its size alone says so."""

@@ -107,13 +107,9 @@ class OnlookerSection(ConfigSection):
     correlations: File | None = Field(default=None, description="tidy counts that show them how answers hang together")
 
 
-class OutputsSection(ConfigSection):
-    """What a release is written as."""
+class TablesSection(ConfigSection):
+    """Tables of several axes to publish beside single ones, as many as are safe together."""
 
-    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
-    quote_formulas: bool = Field(
-        default=False, description="put an apostrophe before labels in CSV files that a spreadsheet would run"
-    )
     margins: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
         default=(), description='tables of several axes to publish if that is safe, as in [["site", "age"]]'
     )
@@ -123,21 +119,29 @@ class OutputsSection(ConfigSection):
         default={}, description='what a table counts for, as in {"site x age" = 2.0}; default: its number of cells'
     )
 
-    @field_rule("formats")
-    @classmethod
-    def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return distinct(value)
-
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """The same outputs where axes have other names."""
+        """The same tables where axes have other names."""
         margins = tuple(tuple(names.get(axis, axis) for axis in margin) for margin in self.margins)
         weights = {SIGN.join(names.get(axis, axis) for axis in k.split(SIGN)): v for k, v in self.weights.items()}
         return self.model_copy(update={"margins": margins, "weights": weights})
 
-    @property
-    def asked(self) -> Asked:
-        """The tables of several axes that are asked for."""
-        return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights)
+    def asked(self, section: str) -> Asked:
+        """The tables of several axes that are asked for, in the section with this name."""
+        return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights, section)
+
+
+class OutputsSection(TablesSection):
+    """What a release is written as; until version 0.1 also the tables of several axes."""
+
+    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
+    quote_formulas: bool = Field(
+        default=False, description="put an apostrophe before labels in CSV files that a spreadsheet would run"
+    )
+
+    @field_rule("formats")
+    @classmethod
+    def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return distinct(value)
 
 
 class LedgerSection(ConfigSection):
@@ -183,6 +187,7 @@ class Project(ConfigSection):
     axes: Mapping[Name, AxisSection] = Field(min_length=1, description="the demographic axes, in order")
     aims: TargetSection = Field(default=TargetSection(), alias="target")
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
+    tables: TablesSection = TablesSection()
     outputs: OutputsSection = OutputsSection()
     ledger: LedgerSection | None = None
     outcome: OutcomeSection = OutcomeSection()
@@ -224,14 +229,15 @@ class Project(ConfigSection):
             names[key]: axis.model_copy(update={"column": self.column(key), "label": None})
             for key, axis in self.axes.items()
         }
-        outputs = self.outputs.renamed(names)
+        outputs, tables = self.outputs.renamed(names), self.tables.renamed(names)
         sensitive = {names.get(axis, axis): listed for axis, listed in self.aims.sensitive.items()}
         aims = self.aims.model_copy(update={"sensitive": sensitive})
         tallies = self.tallies
         if tallies is not None:
             files = {names[key]: file for key, file in tallies.files.items()}
             tallies = tallies.model_copy(update={"files": files})
-        return self.model_copy(update={"axes": axes, "outputs": outputs, "tallies": tallies, "aims": aims})
+        changed = {"axes": axes, "outputs": outputs, "tables": tables, "tallies": tallies, "aims": aims}
+        return self.model_copy(update=changed)
 
     @property
     def target(self) -> Target:
@@ -295,13 +301,14 @@ class Project(ConfigSection):
             if name not in self.axes:
                 raise InputError(f"target.sensitive.{name}: there is no axis {name!r}")
         if any(len(margin.axes) > 1 for margin in self.wanted) and self.data is None:
-            raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
+            raise InputError("tables of several axes need [data]; sealed tallies hold one axis each")
         return self
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """The margins that are asked for."""
-        return self.outputs.asked.wanted(tuple(self.axes))
+        asked = self.tables.asked("tables") if self.tables.model_fields_set else self.outputs.asked("outputs")
+        return asked.wanted(tuple(self.axes))
 
     def _check_turnover(self, ledger: LedgerSection) -> None:
         if (ledger.id is None) == (ledger.turnover is None):
@@ -342,6 +349,7 @@ SECTIONS: Mapping[str, type[ConfigSection]] = {
     "axes": AxisSection,
     "target": TargetSection,
     "onlookers": OnlookerSection,
+    "tables": TablesSection,
     "outputs": OutputsSection,
     "ledger": LedgerSection,
     "outcome": OutcomeSection,

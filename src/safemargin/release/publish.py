@@ -49,8 +49,9 @@ SENSITIVE_RULE = (
 )
 CROSSED_RULE = (
     "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
-    "the limits. Of those asked for, the most valuable set is published that discloses no cell, together with all "
-    "other tables."
+    "the limits; or single cells are suppressed, with the smallest others that have a third as many people, until what "
+    "those of one group add up to is within these limits and no cell is disclosed. Of those asked for, the most "
+    "valuable set is published that discloses no cell, together with all other tables."
 )
 
 
@@ -72,7 +73,8 @@ def publish(plan: Plan, table: Table) -> Publication:
         tables.append(published)
     for margin in plan.margins:
         if margin.is_published:
-            tables.append(printed(table, margin.axes, dict(zip(margin.axes, margin.groups, strict=True))))
+            partitions = dict(zip(margin.axes, margin.groups, strict=True))
+            tables.append(printed(table, margin.axes, partitions, margin.hidden))
     return Publication(
         tables=tuple(tables),
         target=plan.target,

@@ -32,7 +32,7 @@ from safemargin.core import (
 from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, quoted_formulas, rows_of, write_folder
 from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.maximise import maximise, withdraw_margins
+from safemargin.release.decide.maximise import hides_cells, maximise, withdraw_margins
 from safemargin.release.demo import write_city
 from safemargin.release.draft import Draft, confidential_files, draft_document
 from safemargin.release.explain import explain
@@ -167,6 +167,7 @@ def release(
     protect: str | None = None,
     onlookers: Sequence[Mapping[str, object]] | None = None,
     ledger: Mapping[str, object] | None = None,
+    tables: Mapping[str, object] | None = None,
     outputs: Mapping[str, object] | None = None,
     title: str | None = None,
     progress: Progress = no_progress,
@@ -196,6 +197,7 @@ def release(
         "protect": protect,
         "onlookers": onlookers,
         "ledger": ledger,
+        "tables": tables,
         "outputs": outputs,
         "title": title,
     }
@@ -291,7 +293,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
     plan = single
     if project.wanted:
         progress("choosing tables of several axes")
-        plan = maximise(plan, table, project.wanted, onlookers, progress=progress)
+        plan = maximise(plan, table, project.wanted, onlookers, hides=hides_cells(project.protect), progress=progress)
     progress("attacking")
     publication = publish(plan, table)
     # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which

@@ -62,7 +62,7 @@ def verify_release(
         if not failures:
             notes += _other_totals(tables)
             found = check_witnesses(document, listed, tables, list(rolls.values()), rerun)
-    statement = [] if found.reruns else [f"the statement {document['statement']!r}."]
+    statement = [] if found.proves else [f"the statement {document['statement']!r}."]
     return Verification(
         "release",
         len(hashes),

@@ -27,6 +27,7 @@ from safemargin.core import (
     merged_margin,
 )
 from safemargin.io import read_bytes, read_tidy
+from safemargin.release.plan import RULE_NOT_SHOWN
 from safemargin.release.witnesses import REASONS, WITNESSES, Carried, unmasked
 
 Rows = Sequence[Mapping[str, Any]]
@@ -35,13 +36,17 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class WitnessCheck:
-    """What was verified of witnesses: how many tables, for how many cells, and on how many the rule was run."""
+    """What was verified of witnesses: how many tables, for how many cells, and on how many the rule was run.
+
+    `proves` says that they show all that the statement says.
+    """
 
     tables: int = 0
     cells: int = 0
     reruns: int = 0
     failures: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    proves: bool = False
 
 
 def check_witnesses(
@@ -52,7 +57,8 @@ def check_witnesses(
     rerun: bool,
 ) -> WitnessCheck:
     """Verify what a certificate says about witnesses; `files` and `tables` are those of the release by name."""
-    if document.get("rule") != "rerun":
+    is_run = document.get("rule") == "rerun"
+    if not is_run and (rerun or WITNESSES not in files):
         said = "it does not say that the rule was run on other answers (rule = 'not shown')"
         return WitnessCheck(failures=(said,) if rerun else ())
     carried = document.get("carried")
@@ -72,8 +78,9 @@ def check_witnesses(
     release = digest({name: mark for name, mark in document["files"].items() if name != WITNESSES})
     try:
         found = unmasked(read_bytes(files[WITNESSES]), [read_tidy(path, count="people") for path in roll], release)
-        if not len(found.tables) == document.get("witnesses") == held.get("tables"):
-            stated = f"{document.get('witnesses')!r:.20} witnesses"
+        told = document.get("witnesses") if is_run else held.get("tables")
+        if not len(found.tables) == told == held.get("tables"):
+            stated = f"{told!r:.20} witnesses"
             return WitnessCheck(
                 failures=(f"{WITNESSES}: holds {len(found.tables)} tables, the certificate says {stated}",)
             )
@@ -87,8 +94,14 @@ def check_witnesses(
         # Running the rule searches and solves: nothing of that is loaded to verify by addition.
         again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
         failures += again(found, Target(**document["target"]), printed)
-    note = () if rerun else (f"that the rule publishes the same for the tables in {WITNESSES}; give `rerun`.",)
-    return WitnessCheck(len(found.tables), cells, len(found.tables) if rerun else 0, tuple(failures), note)
+    note = (
+        ()
+        if rerun or not is_run
+        else (f"that the rule publishes the same for the tables in {WITNESSES}; give `rerun`.",)
+    )
+    # A statement about somebody who does not know the rule is shown by addition alone.
+    proves = not failures and (rerun or (not is_run and RULE_NOT_SHOWN in str(document.get("statement"))))
+    return WitnessCheck(len(found.tables), cells, len(found.tables) if rerun else 0, tuple(failures), note, proves)
 
 
 def _once(tables: Mapping[str, Rows]) -> list[tuple[str, Rows]]:

@@ -17,7 +17,6 @@ from safemargin.core import (
     Table,
     no_progress,
     onlooker_with_roll,
-    printed,
 )
 from safemargin.release.decide.knowledge import certify_by_sizes, readings, without_known
 from safemargin.release.decide.rule import Candidate, join, joined
@@ -163,7 +162,7 @@ class Judge:
     def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
         """What a choice publishes."""
         chosen = [margin.versions[level - 1] for margin, level in zip(self.margins, choice, strict=True) if level]
-        return (*self.base, *(printed(self.table, version.axes, version.partitions) for version in chosen))
+        return (*self.base, *(version.table(self.table) for version in chosen))
 
     def is_safe(self, choice: Choice) -> bool:
         """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only."""
@@ -173,7 +172,7 @@ class Judge:
         if choice in self.narrow or choice in self.loose or any(within(known, choice) for known in self.exposed):
             return False
         proof = self.proof(choice)
-        if self._holds(proof):
+        if self.holds(proof):
             self.safe.append(choice)
             return True
         # Only what stays disclosed with further tables may rule out larger choices; anything else would make the
@@ -199,7 +198,7 @@ class Judge:
         """The test of a choice."""
         if choice not in self.proofs:
             self.report(choice)
-            proof = self.proofs[choice] = self._prove(self.tables(choice))
+            proof = self.proofs[choice] = self.prove(self.tables(choice))
             self.spent += 1.0 if self.is_small or proof.tables else BRIEF
         return self.proofs[choice]
 
@@ -217,7 +216,7 @@ class Judge:
         """Whether closed forms already prove that a choice discloses an answer, whatever else is published."""
         if self.is_exposed(choice):
             return True
-        proof = self._prove(self.tables(choice), quick=True)
+        proof = self.prove(self.tables(choice), quick=True)
         if not any(map(self._persists, proof.exposed)):
             return False
         self.proofs[choice] = proof
@@ -225,7 +224,8 @@ class Judge:
         self.spent += BRIEF
         return True
 
-    def _prove(self, tables: tuple[PublishedTable, ...], quick: bool = False) -> Proof:
+    def prove(self, tables: tuple[PublishedTable, ...], quick: bool = False) -> Proof:
+        """The test of some tables against every onlooker: the first that fails, or the one that says most."""
         slack = slack_of(self.table)
         best = Proof((), {})
         for onlooker in self.onlookers:
@@ -239,9 +239,9 @@ class Judge:
             proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if proof.exposed and onlooker.facts and not quick:
                 proof = without_known(proof, known, tables[0], watching, self.limits)
-            if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
+            if onlooker.past is not None and not proof.exposed and (quick or self.holds(proof)):
                 proof = join(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
-            if not self._holds(proof):
+            if not self.holds(proof):
                 return proof
             if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
                 best = proof
@@ -254,7 +254,8 @@ class Judge:
         outside = bool(exposed.upper < least or exposed.lower > most)
         return not exposed.earlier and (outside or exposed.lower == exposed.upper or exposed.people < self.limits.kappa)
 
-    def _holds(self, proof: Proof) -> bool:
+    def holds(self, proof: Proof) -> bool:
+        """Whether a proof says enough to publish."""
         # A fractional table proves less than an integer one: few cells may rest on these only.
         cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
         return proof.holds and proof.linear <= max(self.linear, cells // FEW)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from safemargin.bounds import Exposed, Proof
-from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
+from safemargin.core import SIGN, InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
 from safemargin.release.decide.candidate import Judge
+from safemargin.release.decide.cells import Prove, with_cells_suppressed
 from safemargin.release.decide.earlier import earlier_words
 from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.search import Choice, Margin, maximal
@@ -15,8 +16,9 @@ from safemargin.release.decide.split import Split, Version, crossed_version, pop
 from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
 from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
+from safemargin.ui import plural
 
-__all__ = ["maximise", "withdraw_margins"]
+__all__ = ["hides_cells", "maximise", "withdraw_margins"]
 
 MOST_TESTS = 400
 WORK = 400_000
@@ -54,20 +56,30 @@ def maximise(
     wanted: Sequence[Wanted],
     onlookers: Sequence[Onlooker] = (),
     *,
+    hides: bool = False,
     progress: Progress = no_progress,
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more. `progress` reports each test.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. With `hides`, single cells are
+    suppressed where that shows more of a table than to merge its groups does. `progress` reports each test.
     """
     if not wanted or not plan.certificate.certified:
         return plan
     if not table.knows_composition:
-        raise InputError("outputs: tables of several axes need a roll over all axes together")
+        raise InputError("tables of several axes need a roll over all axes together")
     watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     limits = plan.target.limits(table.totals.tolist(), population(table))
     splits = {name: _published(plan, table, name) for name in table.schema.names}
-    entries = [_entry(table, splits, request, limits) for request in wanted]
+    base = Candidate(tuple(splits.values())).tables(table)
+    alone = Judge(table, base, (), watching, limits, plan.certificate.linear)
+
+    def prove(version: Version) -> tuple[bool, Proof]:
+        progress(f"choosing tables of several axes: cells of {SIGN.join(version.axes)} to suppress")
+        proof = alone.prove((*base, version.table(table)))
+        return alone.holds(proof), proof
+
+    entries = [_entry(table, splits, request, limits, prove if hides else None) for request in wanted]
     open_entries = [entry for entry in entries if entry.versions]
     traded = {entry.wanted.axes[0]: index for index, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
     kept = Candidate(tuple(split for name, split in splits.items() if name not in traded))
@@ -97,9 +109,16 @@ def maximise(
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
 
 
+def hides_cells(protect: str) -> bool:
+    """Whether single cells are suppressed: noise and merging are asked for by name."""
+    return protect in ("auto", "suppress")
+
+
 def withdraw_margins(plan: Plan, chosen: Plan, reason: str) -> Plan:
     """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
-    nothing = [replace(decision, groups=(), cells=0, value=0.0, reason=reason) for decision in chosen.margins]
+    nothing = [
+        replace(decision, groups=(), cells=0, value=0.0, reason=reason, hidden=()) for decision in chosen.margins
+    ]
     maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
     return replace(plan, margins=tuple(nothing), maximum=maximum, certificate=without_rule(plan.certificate))
 
@@ -135,6 +154,7 @@ def _changed(
         certificate=certificate,
         witness=witness,
         tables=plan.tables if proof is None else (),
+        parts=plan.parts if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),
@@ -149,19 +169,27 @@ def _published(plan: Plan, table: Table, name: str) -> Split:
     return replace(unmerged_split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
 
 
-def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Limits) -> _Entry:
+def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Limits, prove: Prove | None) -> _Entry:
+    is_single = len(wanted.axes) == 1
     for axis in wanted.axes:
         if not splits[axis].is_published:
             return _Entry(wanted, None, reason=f"nothing is published about {axis}")
         # A margin over this axis would print sums of counts that are noised or suppressed.
-        if splits[axis].flagged:
+        if splits[axis].flagged and (prove is None or is_single):
             return _Entry(wanted, None, reason=f"some groups of {axis} are noised or suppressed")
     finest = crossed_version(table, [splits[axis] for axis in wanted.axes])
-    if len(wanted.axes) == 1:
+    if is_single:
         return _Entry(wanted, finest, (finest,))
-    coarser = versions(finest, limits)[::-1]
+    has_hidden = any(splits[axis].flagged for axis in wanted.axes)
+    coarser = () if has_hidden else versions(finest, limits)[::-1]
+    if prove is not None and not (coarser and coarser[-1].cells == finest.cells):
+        single = with_cells_suppressed(finest, limits, prove)
+        # The finest merged version that passes the same test; there is no order between what both say.
+        merged = next((each for each in coarser[::-1] if prove(each)[0]), None)
+        if single is not None and (merged is None or single.cells > merged.cells):
+            coarser = (single,)
     return _Entry(
-        wanted, finest, coarser, "" if coarser else "some cells are too small or too one-sided, however merged"
+        wanted, finest, coarser, "" if coarser else "some cells are too small or too one-sided, however protected"
     )
 
 
@@ -186,10 +214,19 @@ def _decision(entry: _Entry, level: int) -> MarginDecision:
     reason = "every cell is large enough, its shares within the target"
     if version.cells < entry.all_cells:
         reason = "merged until every cell is large enough, its shares within the target"
+    if hidden := version.hidden_cells:
+        reason = f"{plural(len(hidden), 'cell')} suppressed: too small, too one-sided, or covers of these"
     if level < len(entry.versions):
         reason = "merged further: finer, it was not proved safe together with the other tables"
     return MarginDecision(
-        entry.wanted.axes, version.groups, version.cells, entry.all_cells, entry.value(version), entry.weight, reason
+        entry.wanted.axes,
+        version.groups,
+        version.cells,
+        entry.all_cells,
+        entry.value(version),
+        entry.weight,
+        reason,
+        version.hidden_cells,
     )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core import Axis, BoolArray, Group, IntArray, Limits, Table, label
+from safemargin.core import Axis, BoolArray, Group, IntArray, Limits, PublishedTable, Table, label, printed
 from safemargin.release.decide.coarsen import Allowed, Merging
 
 
@@ -159,11 +159,15 @@ def covers_everybody(table: Table) -> bool:
 
 @dataclass(frozen=True)
 class Version:
-    """Some axes crossed: how each is parted, with votes and people per cell as arrays over the groups."""
+    """Some axes crossed: how each is parted, with votes and people per cell as arrays over the groups.
+
+    `hidden` says which cells are suppressed, if any are.
+    """
 
     splits: tuple[Split, ...]
     counts: IntArray
     people: IntArray
+    hidden: BoolArray | None = None
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -182,8 +186,20 @@ class Version:
 
     @property
     def cells(self) -> int:
-        """Cells that have people."""
-        return int((self.people > 0).sum())
+        """Cells that have people and are shown."""
+        return int(((self.people > 0) & ~self.hidden).sum() if self.hidden is not None else (self.people > 0).sum())
+
+    @property
+    def hidden_cells(self) -> tuple[tuple[Group, ...], ...]:
+        """The cells with people that are suppressed, by their groups."""
+        if self.hidden is None:
+            return ()
+        places = np.argwhere(self.hidden & (self.people > 0)).tolist()
+        return tuple(tuple(groups[code] for groups, code in zip(self.groups, place, strict=True)) for place in places)
+
+    def table(self, table: Table) -> PublishedTable:
+        """The table that would be published."""
+        return printed(table, self.axes, self.partitions, self.hidden_cells)
 
     def irregular(self, limits: Limits) -> BoolArray:
         """Cells with people that may not be printed as they are: not contained in the limits, or all of one mind.

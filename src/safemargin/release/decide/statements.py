@@ -8,19 +8,11 @@ from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
 from safemargin.guarantees import NoiseBudget, exchange_sensitivity, noise_budget, one_count_suffices, partnered
 from safemargin.release.decide.split import Split, covers_everybody, population
-from safemargin.release.plan import Certificate, Refusal
+from safemargin.release.plan import RULE_NOT_SHOWN, RULE_SHOWN, Certificate, Refusal
 
 NET = (
     " Between cycles only net changes of the roll are compared: if people of one kind came and others of it left at "
     "once, they are not covered."
-)
-RULE_SHOWN = (
-    " This holds also for somebody who knows the rule by which groups are merged and axes omitted, and runs the "
-    "program on all other answers that could have led to the same files."
-)
-RULE_NOT_SHOWN = (
-    " The onlooker of this statement does not know the rule by which groups are merged and axes omitted: what somebody "
-    "can infer who runs the program on other answers was not shown."
 )
 NOISED = " Noised counts of large groups are close to the true ones."
 

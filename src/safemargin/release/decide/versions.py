@@ -4,8 +4,8 @@ from itertools import islice
 
 import numpy as np
 
-from safemargin.bounds import hull, suspects
-from safemargin.core import BoolArray, Group, IntArray, Limits
+from safemargin.core import BoolArray, Group, Limits
+from safemargin.release.decide.cells import looks_through
 from safemargin.release.decide.split import Version, group_place
 
 MOST_VERSIONS = 3
@@ -64,17 +64,6 @@ def _leaks(version: Version, finest: Version, limits: Limits, seen: dict[tuple[G
             continue
         cell = tuple(split.groups[position] for split, position in zip(version.splits, index, strict=True))
         if cell not in seen:
-            seen[cell] = _is_seen_through(finest.people[np.ix_(*parts)].ravel(), version.counts[tuple(index)], limits)
+            seen[cell] = looks_through(finest.people[np.ix_(*parts)].ravel(), version.counts[tuple(index)], limits)
         leaking[tuple(index)] = seen[cell]
     return leaking
-
-
-def _is_seen_through(sizes: IntArray, counts: IntArray, limits: Limits) -> bool:
-    """Whether a merged cell discloses one of those it is made of, for its size alone."""
-    named = {str(position): int(size) for position, size in enumerate(sizes.tolist()) if size}
-    parts = suspects(frozenset(named), named, limits.kappa) if len(named) > 1 else []
-    if not parts:
-        return False
-    people = np.array([size for _, size in parts])
-    lower, upper = hull(people, counts, limits.strict)
-    return bool((limits.verdicts(lower, upper, people) == 2).any())

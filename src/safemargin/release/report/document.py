@@ -62,6 +62,10 @@ def _margins_document(plan: Plan, certificates: Mapping[str, str], orders: Order
                     axis: [label(group, orders.get(axis, ())) for group in groups]
                     for axis, groups in zip(margin.axes, margin.groups, strict=False)
                 },
+                "suppressed": [
+                    {axis: label(group, orders.get(axis, ())) for axis, group in zip(margin.axes, cell, strict=True)}
+                    for cell in margin.hidden
+                ],
                 "cells": margin.cells,
                 "all_cells": margin.all_cells,
                 "value": margin.value,
