@@ -78,9 +78,9 @@ def check_witnesses(
     release = digest({name: mark for name, mark in document["files"].items() if name != WITNESSES})
     try:
         found = unmasked(read_bytes(files[WITNESSES]), [read_tidy(path, count="people") for path in roll], release)
-        told = document.get("witnesses") if is_run else held.get("tables")
-        if not len(found.tables) == told == held.get("tables"):
-            stated = f"{told!r:.20} witnesses"
+        tables_stated = document.get("witnesses") if is_run else held.get("tables")
+        if not len(found.tables) == tables_stated == held.get("tables"):
+            stated = f"{tables_stated!r:.20} witnesses"
             return WitnessCheck(
                 failures=(f"{WITNESSES}: holds {len(found.tables)} tables, the certificate says {stated}",)
             )

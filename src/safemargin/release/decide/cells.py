@@ -59,7 +59,7 @@ def _slice(values: BoolArray, axis: int, code: int) -> BoolArray:
 
 
 def _cover(version: Version, hidden: BoolArray, limits: Limits) -> None:
-    """Suppress cells until no published group gives away what its suppressed cells add up to."""
+    """Suppress cells until what those of every published group add up to may be known."""
     before = -1
     while int(hidden.sum()) > before:
         before = int(hidden.sum())
