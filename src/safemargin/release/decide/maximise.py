@@ -175,7 +175,7 @@ def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Li
         if not splits[axis].is_published:
             return _Entry(wanted, None, reason=f"nothing is published about {axis}")
         # A margin over this axis would print sums of counts that are noised or suppressed.
-        if splits[axis].flagged and (prove is None or is_single):
+        if splits[axis].flagged and (prove is None or is_single or splits[axis].is_noised):
             return _Entry(wanted, None, reason=f"some groups of {axis} are noised or suppressed")
     finest = crossed_version(table, [splits[axis] for axis in wanted.axes])
     if is_single:
