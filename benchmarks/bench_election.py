@@ -141,7 +141,7 @@ def count(
     spent = dict.fromkeys(("mixing", "collecting"), 0.0)
     bare = dict.fromkeys(("mixing", "collecting"), 0.0)
     for dimension in election.dimensions:
-        onions = [value for _, value in roles["mixer-1"].store(dimension).items()]
+        onions = [value for _, value in roles["mixer-1"].held(dimension).items()]
         format_ = RecordFormat(election, election.dimension(dimension), Board(folder / "parties/board/board").signers)
         key, info = roles["mixer-1"].secret.sealing, format_.layer_info(0)
         bare["mixing"] += timed(lambda o=onions, k=key, i=info: [k.open(onion, i) for onion in o])

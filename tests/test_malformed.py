@@ -25,6 +25,7 @@ def prepare(folder: Path, case: Case) -> None:
     (folder / "secret.key").chmod(0o600)
     if case.file is not None and case.content is not None:
         (folder / case.file).write_bytes(case.content)
+        (folder / case.file).chmod(0o600)  # some are secrets
 
 
 def check(case: Case, ran: Ran, before: object, folder: Path) -> None:

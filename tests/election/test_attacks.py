@@ -128,7 +128,7 @@ def test_a_mixer_cannot_add_records_or_mix_twice(tmp_path: Path) -> None:
     mixer: Any = world.role("mixer-1")
     first = world.ask("mixer-1", "mix", canonical({"dimension": "age", "size": 0}))
     assert world.ask("mixer-1", "mix", canonical({"dimension": "age", "size": 0})) == first, "the same batch again"
-    mixer.store("age").add({b"late": bytes(len(next(iter(mixer.store("age").items()))[1]))})
+    mixer.held("age").add({b"late": bytes(len(next(iter(mixer.held("age").items()))[1]))})
     with pytest.raises(InputError, match="another batch was mixed already"):
         world.ask("mixer-1", "mix", canonical({"dimension": "age", "size": 0}))
 

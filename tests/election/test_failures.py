@@ -395,7 +395,7 @@ def test_below_the_minimum_nothing_is_stored_published_or_opened(tmp_path: Path)
         world.cast_one(row, "health", "yes" if row > "row 002" else "no", signers, "ill" if row > "row 003" else "well")
     statements = counted(world)
     assert (statements["age"]["accepted"], statements["age"]["opened"]) == (4, False)
-    assert world.role("collector").store("age").count() == 0
+    assert world.role("collector").held("age").count() == 0
     assert not (world.board.folder / "records" / "age").exists()
     statement = world.open()
     assert statement["opened"] == ["health"] and "age.csv" not in statement["files"]

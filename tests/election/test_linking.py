@@ -120,7 +120,7 @@ class Rounds:
             collector.run("accept", second.run("mix", first.run("mix", header)))
             size = collector.format(self.world.election.dimension(name)).size
             records[name] = split_batch(collector.run("records", canonical({"dimension": name})), size)
-            stored[name] = [value for _, value in collector.store(name).items()]
+            stored[name] = [value for _, value in collector.held(name).items()]
         owners = {
             name: {bytes.fromhex(w.state["tokens"][name]["layers"][-1]): i for i, w in enumerate(self.wallets)}
             for name in self.names

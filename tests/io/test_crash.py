@@ -2,11 +2,8 @@
 
 import errno
 import os
-import random
 import shutil
 import signal
-import subprocess
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress as ignoring
@@ -14,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from commands import SCRIPT
 from faults import Faults, failing, full, interrupt, kill, terminate
 from recorded import fast_folder
 from safemargin import Result, SafemarginError, noise, suppress, swap
@@ -210,25 +206,3 @@ def test_topdown_meets_a_fault(census: Path, monkeypatch: pytest.MonkeyPatch, ki
         faults.disarm()
         finish_topdown(census, (kind, at))
     signal.signal(signal.SIGTERM, before)
-
-
-@pytest.mark.slow
-def test_the_installed_command_killed_at_random(fast_folder: Path) -> None:
-    """60 times `kill -9`: a whole folder or none, and the next run leaves no draft behind."""
-    lines = [f"{a},{b},{2 if a + b == 'xu' else 9}" for a in "xyz" for b in "uvw"]
-    (fast_folder / "t.csv").write_text("\n".join(["a,b,count", *lines]) + "\n")
-    call = [str(SCRIPT), "suppress", "t.csv", "--out", "out"]
-    start = time.perf_counter()
-    subprocess.run(call, cwd=fast_folder, check=True, capture_output=True)
-    duration, whole = time.perf_counter() - start, set(content(fast_folder / "out"))
-    generator = random.Random(14)
-    for _ in range(60):
-        _remove(fast_folder / "out") if (fast_folder / "out").exists() else None
-        with subprocess.Popen(call, cwd=fast_folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(generator.uniform(0.5 * duration, 1.1 * duration))
-            process.kill()
-        if (fast_folder / "out").exists():
-            assert set(content(fast_folder / "out")) == whole
-    if not (fast_folder / "out").exists():
-        subprocess.run(call, cwd=fast_folder, check=True, capture_output=True)
-    assert stale_drafts(fast_folder) == []

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safemargin.aggregate.backends import Backend, make_backend
 from safemargin.aggregate.signature import VERSION
 from safemargin.core import InputError
+from safemargin.io import read_bytes
 
 
 class SessionFile(BaseModel):
@@ -44,9 +45,7 @@ class Session:
 def read_session(path: Path) -> Session:
     """The session file, checked."""
     try:
-        stated = SessionFile.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        stated = SessionFile.model_validate_json(read_bytes(path))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

@@ -18,6 +18,7 @@ from safemargin.election.manifest import TOTAL, Dimension, KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.records import ESCROW_AT, RecordFormat, batch_leaves, leaves_of, split_batch
 from safemargin.election.role import Answer, Role, Step, single
+from safemargin.election.store import Store
 
 RECEIPT = 512
 """Bytes of every answer to an anonymous message, also of a refusal."""
@@ -69,6 +70,10 @@ class Accepting(Role):
             raise InputError("casting has not begun")
         return tuple(read_entry(stored).body["signers"])
 
+    def held(self, dimension: str) -> Store:
+        """Messages or records of a dimension, under a name that no other table has: a dimension may be `state`."""
+        return self.store(f"dimension {dimension}")
+
     def format(self, dimension: Dimension) -> RecordFormat:
         """How records of a dimension look."""
         return RecordFormat(self.election, dimension, self.signers)
@@ -108,7 +113,7 @@ class Mixer(Accepting):
         check_proof(self.election, parse(body), "release")
         self.remember("deleted")
         for dimension in self.election.dimensions:
-            self.store(dimension).clear()
+            self.held(dimension).clear()
         return b"{}"
 
     def receipt(self, dimension: str, onion: bytes) -> bytes:
@@ -128,7 +133,7 @@ class Mixer(Accepting):
         if self.position:
             self._check_source(header, dimension, items)
         else:
-            items = [value for _, value in self.store(dimension.name).items()]
+            items = [value for _, value in self.held(dimension.name).items()]
         format_, key = self.format(dimension), self.secret.sealing
         info, size = format_.layer_info(self.position), format_.onion_size(self.layers - 1)
         opened: set[bytes] = set()
@@ -173,13 +178,13 @@ class _Posts:
             name = hashlib.sha256(body).digest()
             if len(body) != self.size:
                 answers.append(InputError("refused"))
-            elif is_open or mixer.store(self.dimension.name).get(name) is not None:
+            elif is_open or mixer.held(self.dimension.name).get(name) is not None:
                 fresh[name] = body
                 answers.append(mixer.receipt(self.dimension.name, body))
             else:
                 answers.append(InputError("refused"))
         if fresh:
-            mixer.store(self.dimension.name).add(fresh)
+            mixer.held(self.dimension.name).add(fresh)
         return answers
 
 
@@ -268,7 +273,7 @@ class Collector(Accepting):
         dimension = self.election.dimension(header.get("dimension"))
         last = self.election.manifest.of("mixer")[-1].name
         check_batch(self.election, header, last, dimension.name, items)
-        format_, table = self.format(dimension), self.store(dimension.name)
+        format_, table = self.format(dimension), self.held(dimension.name)
         rejected: Counter[str] = Counter()
         doubles: set[str] = set()
         accepted: dict[bytes, bytes] = {}
@@ -307,18 +312,18 @@ class Collector(Accepting):
             "sha256": hashlib.sha256(b"".join(records)).hexdigest(),
         }
 
-    def _held(self, name: object) -> Iterator[bytes]:
-        return (value for _, value in self.store(self.election.dimension(name).name).items())
+    def _items(self, name: object) -> Iterator[bytes]:
+        return (value for _, value in self.held(self.election.dimension(name).name).items())
 
     def records(self, body: bytes) -> bytes:
         """The published file of a dimension: records sorted by their bytes."""
-        return b"".join(sorted(self._held(parse(body).get("dimension"))))
+        return b"".join(sorted(self._items(parse(body).get("dimension"))))
 
     def total(self, _: bytes) -> bytes:
         """The binding total: how often each option was chosen."""
         format_ = self.format(self.election.dimension(TOTAL))
         counts = Counter(dict.fromkeys(self.election.manifest.options, 0))
-        for content in self._held(TOTAL):
+        for content in self._items(TOTAL):
             if (option := format_.option(content)) is not None:
                 counts[option] += 1
         return make_entry(self.election, self.secret, "total", {"counts": dict(counts)}).content

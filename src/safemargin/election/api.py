@@ -5,10 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from safemargin.aggregate.rehearse import free_ports
-from safemargin.core import InputError, Progress, cannot_read, no_progress
+from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
-from safemargin.election.keys import write_whole
+from safemargin.election.keys import write_private, write_whole
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
@@ -26,6 +26,7 @@ from safemargin.election.setup import (
 )
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Desk, Page, read_texts, serve_page
+from safemargin.io import read_bytes, read_text
 
 
 def plan(
@@ -70,7 +71,7 @@ def rehearse(
     if voters < 2:
         raise InputError(f"voters = {voters}: must be at least 2")
     folder = Path(out)
-    text = PLAN if plan is None else _read(Path(plan)).decode()
+    text = PLAN if plan is None else read_text(plan)
     facts = run_election(voters, folder, plan=text, seed=seed, kill=kill, place=database, progress=progress)
     result = ElectionRehearsal(facts)
     result.write(folder / "views.html")
@@ -99,7 +100,7 @@ def manifest(plan: Path | str, roll: Path | str, public: Sequence[Path | str], o
     the trustees in sealed shares, and forgotten.
     """
     given = [read_public_keys(Path(path)) for path in public]
-    election = make_manifest(read_plan(Path(plan)), read_roll(_read(Path(roll)), str(roll)), given)
+    election = make_manifest(read_plan(Path(plan)), read_roll(read_bytes(roll), str(roll)), given)
     write_whole(Path(out), election.content)
     return Done(
         f"Manifest {election.mid.hex()[:16]}; every party signs it next.", (Path(out),), {"id": election.mid.hex()}
@@ -115,7 +116,8 @@ def step(
     """
     role = open_role(Path(folder), database)
     try:
-        write_whole(Path(out), role.run(name, b"" if message is None else _read(Path(message))))
+        # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
+        write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
     finally:
         role.close()
     return Done(f"{role.name} did the step {name!r}.", (Path(out),))
@@ -171,10 +173,3 @@ def vote(
         statement = f"{len(included)} of {len(receipts)} answers are on the board."
         return Done(statement, (), {"receipts": [asdict(receipt) for receipt in receipts]})
     raise InputError(f"step = {step!r}: must be page, enrol, tokens, cast or check")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise cannot_read(path, error) from None

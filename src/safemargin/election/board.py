@@ -17,6 +17,7 @@ from safemargin.core import InputError
 from safemargin.election.keys import Secret, canonical, parse, unhex, write_whole
 from safemargin.election.manifest import KnownElection, Role
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
+from safemargin.io import read_bytes
 
 MANIFEST = "manifest.json"
 AUTHORS: Mapping[str, Role] = {
@@ -135,7 +136,7 @@ class Board:
         self.secret = secret
         if election is not None and not (folder / MANIFEST).exists():
             write_whole(folder / MANIFEST, election.content)
-        self.contents = [path.read_bytes() for path in sorted((folder / "entries").glob("[0-9]*.json"))]
+        self.contents = [read_bytes(path) for path in sorted((folder / "entries").glob("[0-9]*.json"))]
 
     @property
     def entries(self) -> list[BoardEntry]:
@@ -177,7 +178,7 @@ class Board:
         path = self._head_file(len(self.contents))
         root = root_of(self.leaves)
         if path.exists():
-            head = read_head(json.loads(path.read_bytes()))
+            head = read_head(parse(read_bytes(path)))
             if head.root == root:
                 return head
         assert self.secret is not None, "only the board signs heads"
@@ -191,7 +192,7 @@ class Board:
 
     def heads(self) -> list[Head]:
         """All heads that were ever signed."""
-        return [read_head(json.loads(path.read_bytes())) for path in sorted((self.folder / "heads").glob("*.json"))]
+        return [read_head(parse(read_bytes(path))) for path in sorted((self.folder / "heads").glob("*.json"))]
 
     def add_witness(self, name: str, signature: str) -> Head:
         """Keep a witness's signature of the current head."""

@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.hpke import (
     Suite,
 )
 
-from safemargin.core import InputError, OutputError, cannot_read, cannot_write, new_secret
+from safemargin.core import InputError, OutputError, cannot_write, new_secret
 from safemargin.election.blind import BlindSigner
+from safemargin.io import read_json, require_private, sync
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 SEALING = KEM.MLKEM768_X25519.enc_length() + 16
@@ -181,12 +182,11 @@ class Secret:
     def read(cls, path: Path) -> "Secret":
         """Read the file."""
         try:
-            stated = json.loads(path.read_bytes())
+            require_private(path)
+            stated = read_json(path)
             primes = {name: (int(p), int(q)) for name, (p, q) in stated["primes"].items()}
             return cls(stated["name"], bytes.fromhex(stated["seed"]), primes)
-        except OSError as error:
-            raise cannot_read(path, error) from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}: is not a file with the keys of a party") from None
 
 
@@ -199,15 +199,19 @@ def write_private(path: Path, content: bytes, new: bool = False) -> None:
 
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file so that a power failure leaves the old one or the new one, never half of one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        try:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+        sync(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from None
 

@@ -13,9 +13,10 @@ from cryptography.hazmat.primitives.hpke import MLKEM768X25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from safemargin.aggregate.signature import is_signed, sign
-from safemargin.core import InputError, cannot_read
+from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, sealing_public, unhex
+from safemargin.io import read_bytes
 
 VERSION = 1
 TOTAL = "total"
@@ -238,10 +239,7 @@ class KnownElection:
     @classmethod
     def read(cls, path: Path) -> "KnownElection":
         """A manifest from a file."""
-        try:
-            return cls.parse(path.read_bytes(), str(path))
-        except OSError as error:
-            raise cannot_read(path, error) from None
+        return cls.parse(read_bytes(path), str(path))
 
     @property
     def content(self) -> bytes:

@@ -47,7 +47,7 @@ MANIFEST, KEYS = "manifest.json", "keys.json"
 
 def open_role(folder: Path, place: str | None = None) -> Role:
     """The role of a folder: its manifest, its keys, and its storage there or in the database `place`."""
-    election, secret = KnownElection.read(folder / MANIFEST), Secret.read(folder / KEYS)
+    secret, election = Secret.read(folder / KEYS), KnownElection.read(folder / MANIFEST)
     if secret.name not in election.parties:
         raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
     return role_class(election.parties[secret.name].role)(election, secret, place or folder)

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from safemargin.core import InputError, cannot_read
+from safemargin.core import InputError
 from safemargin.election.blind import BlindSigner
 from safemargin.election.escrow import escrow_key
 from safemargin.election.keys import SealingKey, Secret, canonical, new_seed, seal, sealing_public, split_secret
@@ -31,6 +30,7 @@ from safemargin.election.manifest import (
     Party,
     Role,
 )
+from safemargin.io import parse_toml, read_json, read_text
 
 
 class PlannedDimension(ManifestPart):
@@ -141,9 +141,7 @@ def _toml(value: object) -> str:
 def parse_plan(content: str, name: str = "plan") -> ElectionPlan:
     """A plan from TOML, checked."""
     try:
-        return ElectionPlan.model_validate(tomllib.loads(content))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: is not TOML: {error}") from None
+        return ElectionPlan.model_validate(parse_toml(content, name))
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -151,10 +149,7 @@ def parse_plan(content: str, name: str = "plan") -> ElectionPlan:
 
 def read_plan(path: Path) -> ElectionPlan:
     """A plan from its file."""
-    try:
-        return parse_plan(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise cannot_read(path, error) from None
+    return parse_plan(read_text(path), str(path))
 
 
 @dataclass(frozen=True)
@@ -196,10 +191,8 @@ def public_keys(secret: Secret, certificates: Mapping[str, str] | None = None) -
 def read_public_keys(path: Path) -> PublicKeys:
     """A party's public keys from a file."""
     try:
-        return PublicKeys(**json.loads(path.read_bytes()))
-    except OSError as error:
-        raise cannot_read(path, error) from None
-    except (ValueError, TypeError):
+        return PublicKeys(**read_json(path))
+    except TypeError:
         raise InputError(f"{path}: is not a file with the public keys of a party") from None
 
 

@@ -5,6 +5,7 @@ one transaction, so that the order in which they came cannot be read from the st
 """
 
 import hashlib
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -45,13 +46,14 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # people, codes or answers: for the role alone
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._database.execute(f"PRAGMA {setting}")
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS item (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
             )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise InputError(f"{path}: is not a file of this role ({error})") from None
 
     def add(self, items: Items) -> dict[bytes, bytes]:

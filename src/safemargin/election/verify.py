@@ -18,6 +18,7 @@ from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElect
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.records import RecordFormat, read_items
 from safemargin.election.turnout import published_totals, turnout
+from safemargin.io import hash_file, read_bytes
 
 ORDER = ("manifest", "roll", "issued", "casting", "closed", "mix", "batch", "total", "ceremony", "release")
 """Types of entries in the order of an election: none of a type stands before one of an earlier type, `issued` to
@@ -28,6 +29,10 @@ BLOCK = 4_000
 """Records that one task checks."""
 NAMED = 100
 """Wrong records of a dimension that are named one by one."""
+
+
+READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
+"""What an entry that somebody signed, and that makes no sense, may raise."""
 
 
 @dataclass
@@ -57,7 +62,7 @@ def check_board(board: Board, progress: Progress = no_progress, processes: int |
         for dimension in board.election.manifest.dimensions:
             check.findings += _record_faults(board, dimension, check, progress, processes)
         check.findings += [*_total_faults(board, check), *_release_faults(board, check), *_escrow_faults(entries)]
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, InputError, OSError) as error:
+    except READING as error:
         check.findings.append(f"the board cannot be read to its end ({type(error).__name__}: {error})")
     return check
 
@@ -160,7 +165,7 @@ def _mix_faults(board: Board) -> Iterator[str]:
                 yield f"{dimension}: {after} did not mix what {before} passed on"
         for mixer, body in statements.items():
             path = board.folder / "mixes" / f"{mixer}-{dimension}"
-            if not path.exists() or not board.is_named("mixes", path.name, path.read_bytes()):
+            if not path.exists() or not board.is_named("mixes", path.name, read_bytes(path)):
                 yield f"mixes/{path.name}: is not the list that the mixer signed"
             if body["out_count"] > body["in_count"]:
                 yield f"{dimension}: {mixer} passed on more than it took in"
@@ -241,9 +246,8 @@ def _record_faults(
             yield f"records/{name}: is there although too few people answered"
         return
     size = RecordFormat(board.election, dimension, board.signers).size
+    content_hash = hash_file(path)
     length = path.stat().st_size
-    with path.open("rb") as file:
-        content_hash = hashlib.file_digest(file, "sha256").hexdigest()
     if content_hash != batch["sha256"] or length % size:
         yield f"records/{name}: is not the file that the collector signed"
         if length % size:
@@ -324,7 +328,7 @@ def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
     files = {}
     for name, digest in body["files"].items():
         path = board.folder / "release" / name
-        files[name] = path.read_bytes() if path.exists() else b""
+        files[name] = read_bytes(path) if path.exists() else b""
         if hashlib.sha256(files[name]).hexdigest() != digest:
             yield f"release/{name}: is not the file that the trustees signed"
             return

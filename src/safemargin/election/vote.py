@@ -4,7 +4,6 @@ All cryptography is in this process. The page has a random address, so that no o
 """
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -17,12 +16,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from safemargin.core import InputError, cannot_read
+from safemargin.core import InputError
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.keys import new_seed
 from safemargin.election.manifest import Dimension, KnownElection
 from safemargin.election.voter import Receipt, Wallet
+from safemargin.io import read_json
 from safemargin.ui import Html, element, joined, paragraphs, plural, points, render_page, section
 
 TEXTS = {
@@ -61,12 +61,7 @@ def read_texts(path: Path | None) -> Mapping[str, str]:
     """The texts in another language; what a file does not have stays English."""
     if path is None:
         return TEXTS
-    try:
-        given = json.loads(path.read_bytes())
-    except OSError as error:
-        raise cannot_read(path, error) from None
-    except ValueError:
-        raise InputError(f"{path}: is not JSON") from None
+    given = read_json(path)
     if not isinstance(given, dict):
         raise InputError(f"{path}: must map names of texts to texts")
     if unknown := sorted(set(given) - set(TEXTS)):

@@ -1,7 +1,7 @@
 """A person's side: keys, tokens, records and proofs in one file that never leaves their machine."""
 
 import hashlib
-import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.core import InputError, cannot_read, system_below
+from safemargin.core import InputError, system_below
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
 from safemargin.election.escrow import (
@@ -31,6 +31,7 @@ from safemargin.election.records import (
     leaves_of,
     read_items,
 )
+from safemargin.io import read_json, require_private
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,13 @@ class Wallet:
     @classmethod
     def read(cls, election: KnownElection, path: Path) -> "Wallet":
         """A wallet from its file."""
-        try:
-            return cls(election, json.loads(path.read_bytes()), path)
-        except OSError as error:
-            raise cannot_read(path, error) from None
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{path}: is not a wallet") from None
+        require_private(path)
+        state = read_json(path)
+        match state:
+            case {"election": str(), "row": str(), "code": str(), "seed": str(seed), "tokens": dict(tokens)}:
+                if all(isinstance(token, dict) for token in tokens.values()) and re.fullmatch("[0-9a-f]{64}", seed):
+                    return cls(election, state, path)
+        raise InputError(f"{path}: is not a wallet")
 
     def save(self) -> None:
         """Keep the state, whole or not at all."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         read_text,
         read_toml,
         require_file,
+        require_private,
         suffix,
         whole_number,
     )

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import stat
 import tomllib
 import zlib
@@ -55,6 +56,13 @@ def require_file(path: Path) -> None:
         raise cannot_read(path, error) from None
     if not stat.S_ISREG(mode):
         raise InputError(f"{path}: is a folder or device, not a file")
+
+
+def require_private(path: Path) -> None:
+    """Refuse a secret that others can read: it may be none any more."""
+    require_file(path)
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise InputError(f"{path}: other users can read or change this secret; run: chmod 600 {shlex.quote(str(path))}")
 
 
 def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -7,8 +7,6 @@ noise in a p-table (Bach 2020, section 2.4: "same participants, same noise"). Su
 
 import hashlib
 import hmac
-import os
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import Generator, InputError, IntArray, Table, Tally, frozen
-from safemargin.io import read_bytes
+from safemargin.io import read_bytes, require_private
 from safemargin.samplers.ptables import KeyTable, PTable
 
 SHORTEST_SECRET = 16
@@ -73,12 +71,7 @@ def integer_keys(modulus: int) -> KeyForm:
 
 def read_secret(path: Path) -> bytes:
     """The secret in a file: all its bytes. A file that others can read is refused: it may be no secret any more."""
-    try:
-        is_open = os.name == "posix" and path.stat().st_mode & 0o077
-    except OSError as error:
-        raise InputError(f"{path}: the secret cannot be read ({error.strerror})") from None
-    if is_open:
-        raise InputError(f"{path}: other users can read or change this secret; run: chmod 600 {shlex.quote(str(path))}")
+    require_private(path)
     return secret_of(read_bytes(path), str(path))
 
 

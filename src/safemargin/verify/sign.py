@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, OutputError, cannot_write, new_secret
-from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text
+from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text, require_private
 from safemargin.ui import SCHEMA, Document, Report, Result
 from safemargin.verify.given import PUBLISHED
 from safemargin.verify.signature import HASHED, SUFFIX, TRUSTED
@@ -98,9 +98,8 @@ def _new_pair(path: Path) -> Signed:
 
 def _read_secret(path: Path) -> tuple[bytes, Any]:
     """The id of a secret key, and what signs with it."""
+    require_private(path)
     lines = read_text(path).splitlines()
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError(f"{path}: other users can read or change this key; run: chmod 600 {shlex.quote(str(path))}")
     try:
         content = base64.b64decode(lines[1] if len(lines) == 2 else "", validate=True)
     except ValueError:

@@ -10,7 +10,7 @@ import hashlib
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io import read_text
+from safemargin.io import read_bytes, read_text
 
 SUFFIX = ".minisig"
 HASHED = b"ED"
@@ -48,7 +48,7 @@ def signature_failures(signed: Path, signature: Path, key: Path) -> list[str]:
         ]
     verifier = Ed25519PublicKey.from_public_bytes(public)
     try:
-        verifier.verify(mark, hashlib.blake2b(signed.read_bytes()).digest())
+        verifier.verify(mark, hashlib.blake2b(read_bytes(signed)).digest())
         verifier.verify(whole, mark + lines[2].removeprefix(TRUSTED).encode())
     except InvalidSignature:
         return [f"{signature.name}: does not sign {signed.name} as it is; one of them was changed"]
