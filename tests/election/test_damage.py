@@ -2,21 +2,18 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from election_world import SMALL, World, keys_of, plan_for, roll_of, secrets_of
+from election_world import SMALL, keys_of, roll_of, secrets_of
 from malformed import VECTORS, content_of
 from safemargin.aggregate.session_file import read_session
 from safemargin.core import InputError
-from safemargin.election.board import Board
 from safemargin.election.keys import Secret
 from safemargin.election.manifest import KnownElection
 from safemargin.election.setup import make_manifest, parse_plan, read_plan, read_public_keys
-from safemargin.election.verify import check_board
 from safemargin.election.vote import read_texts
 from safemargin.election.voter import Wallet
 
@@ -76,42 +73,3 @@ def test_a_wallet_with_parts_missing_is_none(tmp_path: Path) -> None:
             path.write_text(json.dumps({**state, key: value}))
             with pytest.raises(InputError, match="is not a wallet|another election"):
                 Wallet.read(ELECTION, path)
-
-
-@pytest.fixture(scope="module", name="counted")
-def fixture_counted(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """An election with a dimension whose name is that of a table of the roles."""
-    world = World(tmp_path_factory.mktemp("counted"), plan=plan_for(6, 2).replace("health", "state")).until_cast()
-    world.count()
-    assert world.open()["certified"]
-    return world
-
-
-def test_a_dimension_may_have_any_name(counted: World) -> None:
-    check = check_board(counted.board, processes=1)
-    assert check.findings == [] and check.dimensions["state"]["accepted"] == 6
-
-
-@pytest.mark.parametrize(
-    "name", ["entries/000003.json", "heads/*.json", "records/age", "mixes/mixer-1-*", "release/*"]
-)
-def test_no_file_of_a_board_makes_verify_fail(counted: World, tmp_path: Path, name: str) -> None:
-    """Another content, or a pipe, in the place of a file: a finding or one line, never a wait and never a traceback."""
-    folder = tmp_path / "board"
-    shutil.copytree(counted.board.folder, folder)
-    path = sorted(folder.glob(name))[0]
-    for name in ("text.empty", "text.nested lists", "json.null", "json.deep", "json.wrong types"):
-        path.write_bytes(content_of(CONTENTS[name], b""))
-        findings = check_board(Board(folder), processes=1).findings
-        assert findings and all("\n" not in finding for finding in findings)
-    path.unlink()
-    os.mkfifo(path)
-    try:
-        assert check_board(Board(folder), processes=1).findings
-    except InputError as error:
-        assert "not a file" in str(error)
-
-
-def test_only_its_owner_reads_what_a_role_keeps(counted: World) -> None:
-    kept = [path for path in counted.folder.rglob("*.sqlite")]
-    assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)

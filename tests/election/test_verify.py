@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
-from election_world import World
+from election_world import SMALL, World
 from safemargin.core import InputError
 from safemargin.election.board import Board, Head, make_entry, sign_head
 from safemargin.election.keys import canonical
@@ -23,8 +24,8 @@ from safemargin.election.verify import check_board
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A finished election of six people."""
-    world = World(tmp_path_factory.mktemp("done")).until_cast()
+    """A finished election of six people; a dimension has the name of a table that roles have."""
+    world = World(tmp_path_factory.mktemp("done"), plan=SMALL.replace("health", "state")).until_cast()
     world.count()
     assert world.open()["certified"]
     return world
@@ -259,3 +260,24 @@ def test_turnout_and_inconsistency_come_from_published_counts_only() -> None:
     assert published_totals(hidden) is None
     same = inconsistency({"yes": 50, "no": 50}, {"yes": 50, "no": 50})
     assert (same.at_least, same.interval) == (0, (0, 1))
+
+
+@pytest.mark.parametrize("name", ["entries/000003.json", "heads/*.json", "records/age", "mixes/mixer-1-*", "release/*"])
+def test_no_file_of_a_board_makes_verify_fail(copy: Path, name: str) -> None:
+    """Another content, or a pipe, in the place of a file: a finding or one line, never a wait, never a traceback."""
+    path = sorted(copy.glob(name))[0]
+    for content in (b"", b"null", b"[" * 100_000, b'{"a":' * 900 + b"0" + b"}" * 900, b'{"size": "a", "body": []}'):
+        path.write_bytes(content)
+        found = findings(copy)
+        assert found and all("\n" not in finding for finding in found)
+    path.unlink()
+    os.mkfifo(path)
+    try:
+        assert findings(copy)
+    except InputError as error:
+        assert "not a file" in str(error)
+
+
+def test_only_its_owner_reads_what_a_role_keeps(done: World) -> None:
+    kept = [path for path in done.folder.rglob("*.sqlite")]
+    assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
