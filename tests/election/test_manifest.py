@@ -9,6 +9,7 @@ import pytest
 from commands import Run, in_process
 from election_world import PLAN, World, keys_of, plan_for, roll_of, secrets_of
 from safemargin.core import InputError
+from safemargin.election.handover import check_release
 from safemargin.election.manifest import KnownElection
 from safemargin.election.setup import make_manifest, parse_plan, read_roll
 
@@ -58,6 +59,13 @@ def member(name: str, organisation: str) -> str:
         ('options = ["yes", "no"]', 'options = ["yes", "no answer"]', "no option may be"),
         ("sizes = { well = 8, ill = 4 }", "sizes = { well = 8, ill = 5 }", "must add up"),
         ("sizes = { well = 8, ill = 4 }", "", "needs the people per category"),
+        (
+            "[release.target]",
+            "[release.tallies]\nfiles = {}\n[release.target]",
+            "release.tallies: a manifest fixes only",
+        ),
+        ("[dimensions.health]", '[dimensions."..a"]', "should match"),
+        ("[dimensions.health]", f'[dimensions."{"ä" * 31}"]', "more than 60 bytes"),
         ('registrar = { role = "registrar"', 'registrar = { role = "mixer"', "registrar"),
     ],
 )
@@ -65,6 +73,24 @@ def test_a_plan_that_must_not_be_used(old: str, new: str, message: str) -> None:
     assert old in PLAN
     with pytest.raises((InputError, ValueError), match=message):
         made(PLAN.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("health", "option", "axes.option: the name is reserved"),
+        ("beta = 0.05", "beta = 7", "target.beta"),
+        ("beta = 0.05", "bta = 0.05", "target.bta"),
+        ("beta = 0.05", 'protect = "noise"', "every trustee computes the release"),
+        ("[release.target]", "[release.outputs]\nformats = 7\n[release.target]", "outputs.formats"),
+        ("ill", "well ", "well"),
+    ],
+)
+def test_trustees_sign_no_manifest_without_a_release(old: str, new: str, message: str) -> None:
+    """After the vote nothing can change: what `release` would refuse then is refused before it begins."""
+    check_release(ELECTION)
+    with pytest.raises(InputError, match=message):
+        check_release(made(PLAN.replace(old, new)))
 
 
 def test_a_plan_is_written_by_the_command(
@@ -107,7 +133,7 @@ def test_unknown_fields_and_bad_json_are_refused() -> None:
         KnownElection.parse(json.dumps(changed(surprise=1)).encode())
     with pytest.raises(InputError, match="manifest: the file"):
         KnownElection.parse(b"{")
-    with pytest.raises(InputError, match="plan: is not TOML"):
+    with pytest.raises(InputError, match="plan: is not valid TOML"):
         parse_plan("= 1")
     with pytest.raises(InputError, match="plan: options"):
         parse_plan("title = 'x'\nquestion = 'y'\n[dimensions]\n[parties]\n")

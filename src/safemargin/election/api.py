@@ -8,6 +8,7 @@ from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
+from safemargin.election.handover import check_release
 from safemargin.election.keys import write_private, write_whole
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
@@ -101,6 +102,7 @@ def manifest(plan: Path | str, roll: Path | str, public: Sequence[Path | str], o
     """
     given = [read_public_keys(Path(path)) for path in public]
     election = make_manifest(read_plan(Path(plan)), read_roll(read_bytes(roll), str(roll)), given)
+    check_release(election)
     write_whole(Path(out), election.content)
     return Done(
         f"Manifest {election.mid.hex()[:16]}; every party signs it next.", (Path(out),), {"id": election.mid.hex()}

@@ -15,7 +15,7 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import Board, check_proof, make_entry
-from safemargin.election.handover import hand_over, published_files
+from safemargin.election.handover import check_release, hand_over, published_files
 from safemargin.election.keys import SealingKey, canonical, join_secret, parse, seal, sealing_public, unhex
 from safemargin.election.manifest import TOTAL, Counts, KnownElection
 from safemargin.election.records import RecordFormat, read_items
@@ -37,6 +37,11 @@ class Trustee(Role):
                 "open", single(self.open), "operator", "Open all dimensions, release the tallies and sign the release"
             ),
         ]
+
+    def approve(self, body: bytes) -> bytes:
+        """See `Role`; only of a manifest with which this trustee can compute the release."""
+        check_release(self.election)
+        return super().approve(body)
 
     def convene(self, body: bytes) -> bytes:
         """The entry that begins the ceremony, from a board that verifies."""

@@ -3,14 +3,14 @@
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from safemargin.core import RefusedError
+from safemargin.core import InputError, RefusedError
 from safemargin.election.board import Board
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Counts, Dimension
+from safemargin.election.manifest import NO_ANSWER, TOTAL, Counts, Dimension, KnownElection
 from safemargin.election.records import NOTHING, RecordFormat, read_items
+from safemargin.release.inputs import read_inputs
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.project import Project
 from safemargin.release.release import Release, release
@@ -24,51 +24,87 @@ def published_files(folder: Path) -> dict[str, bytes]:
 
 def hand_over(board: Board, opened: Mapping[str, Counts], run: Callable[..., Release] = release) -> Release | None:
     """The release of the opened tallies; None where no release meets the target."""
+    total = Counter(board.of("total")[0].body["counts"])
+    accepted = next(entry.body["accepted"] for entry in board.of("batch") if entry.body["dimension"] == TOTAL)
+    silent = {
+        name: _silent_on_board(board, dimension)
+        for name in opened
+        if not (dimension := board.election.dimension(name)).self_reported
+    }
     with tempfile.TemporaryDirectory(prefix="safemargin-ceremony-") as name, warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistencyWarning)  # published as the inconsistency of every dimension
-        project = write_project(board, opened, Path(name))
+        project = write_project(board.election, total, opened, silent, accepted, Path(name))
         try:
             return run(project)
         except RefusedError:
             return None
 
 
-def write_project(board: Board, opened: Mapping[str, Counts], folder: Path) -> Project:
-    """The project of the release: tallies, total and roll as tidy files, all else as the manifest fixes it."""
-    election = board.election
-    total = Counter(board.of("total")[0].body["counts"])
-    total[NO_ANSWER] = election.manifest.electorate - total.total()
-    _write(folder / "total.csv", ["option", "count"], [[option, total[option]] for option in sorted(total)])
-    rolls, facts = [], []
-    for name, counts in opened.items():
-        dimension = election.dimension(name)
-        complete = {category: _with_silent(counts[category], size) for category, size in dimension.sizes.items()}
-        options = [*election.manifest.options, NO_ANSWER]
+def check_release(election: KnownElection) -> None:
+    """Refuse a manifest with which no release can be computed: after the vote nothing of it can change.
+
+    Tried with made-up tallies, in which everybody chose the first option.
+    """
+    if election.release_sections.get("target", {}).get("protect") == "noise":
+        raise InputError("release.target.protect = 'noise': every trustee computes the release, and would draw its own")
+    first, people = election.manifest.options[0], election.manifest.electorate
+    opened = {
+        name: {category: Counter({first: size}) for category, size in dimension.sizes.items()}
+        for name, dimension in election.dimensions.items()
+        if name != TOTAL
+    }
+    silent = {
+        name: dict.fromkeys(counts, 0) for name, counts in opened.items() if not election.dimension(name).self_reported
+    }
+    with tempfile.TemporaryDirectory(prefix="safemargin-manifest-") as name:
+        try:
+            read_inputs(write_project(election, Counter({first: people}), opened, silent, people, Path(name)))
+        except InputError as error:
+            raise InputError(f"release: cannot be computed: {str(error).replace(f'{name}/', '')}") from None
+
+
+def write_project(
+    election: KnownElection,
+    counted: Counter[str],
+    opened: Mapping[str, Counts],
+    silent: Mapping[str, Mapping[str, int]],
+    accepted: int,
+    folder: Path,
+) -> Project:
+    """The project of the release: tallies, total and roll as tidy files, all else as the manifest fixes it.
+
+    `silent` has the people without a record by attested category. Files are numbered, since dimensions have any name.
+    """
+    total = counted + Counter({NO_ANSWER: election.manifest.electorate - counted.total()})
+    options = [*election.manifest.options, NO_ANSWER]
+    _write(folder / "total.csv", ["option", "count"], [[option, total[option]] for option in sorted(options)])
+    files, rolls, facts = {}, [], []
+    for number, (name, counts) in enumerate(opened.items()):
+        sizes = election.dimension(name).sizes
+        complete = {category: _with_silent(counts[category], size) for category, size in sizes.items()}
         rows = [[category, option, by[option]] for category, by in complete.items() for option in options]
-        _write(folder / f"{name}.csv", [name, "option", "count"], rows)
-        rolls.append(folder / f"roll {name}.csv")
-        _write(rolls[-1], [name, "people"], [[category, size] for category, size in dimension.sizes.items()])
-        if not dimension.self_reported:
-            facts.append(folder / f"facts {name}.csv")
-            _write(facts[-1], [name, "option", "count"], _silent_on_board(board, dimension))
+        files[name] = _write(folder / f"tally {number}.csv", [name, "option", "count"], rows)
+        rolls.append(_write(folder / f"roll {number}.csv", [name, "people"], [list(size) for size in sizes.items()]))
+        if name in silent:
+            people = [[category, NO_ANSWER, count] for category, count in silent[name].items()]
+            facts.append(_write(folder / f"facts {number}.csv", [name, "option", "count"], people))
     if election.manifest.joint is not None and len(opened) == len(election.dimensions) - 1:
-        rolls = [folder / "roll.csv"]
-        _write(rolls[0], [*(d for d in election.dimensions if d != TOTAL), "people"], election.manifest.joint)
+        columns = [*(name for name in election.dimensions if name != TOTAL), "people"]
+        rolls = [_write(folder / "roll.csv", columns, election.manifest.joint)]
     sections = election.release_sections
     known = "sizes" if len(rolls) > 1 or len(opened) == 1 else "joint"
     onlookers = sections.get("onlookers") or [{"name": "the public", "composition": known}]
-    accepted = next(entry.body["accepted"] for entry in board.of("batch") if entry.body["dimension"] == TOTAL)
     content = {
         "title": election.manifest.title,
         "tallies": {
-            "files": {name: str(folder / f"{name}.csv") for name in opened},
+            "files": files,
             "total": str(folder / "total.csv"),
             "tolerance": election.manifest.tolerance / 100,
         },
-        "roll": {"files": [str(path) for path in rolls]},
+        "roll": {"files": rolls},
         "axes": {name: {"categories": list(election.dimension(name).sizes)} for name in opened},
         # The board shows how many people of an attested category answered: every onlooker knows it.
-        "onlookers": [{**each, "facts": [*each.get("facts", []), *map(str, facts)]} for each in onlookers],
+        "onlookers": [{**each, "facts": [*each.get("facts", []), *facts]} for each in onlookers],
         **{name: section for name, section in sections.items() if name not in ("target", "onlookers")},
         "target": {**sections.get("target", {}), "kappa": election.kappa(accepted)},
     }
@@ -79,18 +115,19 @@ def _with_silent(counts: Counter[str], size: int) -> Counter[str]:
     return counts + Counter({NO_ANSWER: size - counts.total()})
 
 
-def _silent_on_board(board: Board, dimension: Dimension) -> list[list[object]]:
+def _silent_on_board(board: Board, dimension: Dimension) -> dict[str, int]:
     """People of every attested category without a record, as anybody can count them."""
     format_ = RecordFormat(board.election, dimension, board.signers)
     items = read_items(board.folder / "records" / dimension.name, format_.size)
     seen = Counter(record.category for item in items if (record := format_.read(item)))
     assert NOTHING not in seen
-    return [[category, NO_ANSWER, size - seen[place]] for place, (category, size) in enumerate(dimension.sizes.items())]
+    return {category: size - seen[place] for place, (category, size) in enumerate(dimension.sizes.items())}
 
 
-def _write(path: Path, columns: list[str], rows: list[list[Any]]) -> None:
+def _write(path: Path, columns: list[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [",".join(_quoted(value) for value in row) for row in [columns, *rows]]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
 
 
 def _quoted(value: object) -> str:

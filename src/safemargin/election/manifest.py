@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.hpke import MLKEM768X25519PublicKey
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
@@ -32,6 +32,18 @@ Role = Literal["registrar", "issuer", "mixer", "collector", "board", "trustee", 
 Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f/\\|]{1,60}$")]
 
 
+def _is_short(name: str) -> str:
+    if len(name.encode()) > 60:
+        raise ValueError("has more than 60 bytes in UTF-8; files are named after it")
+    return name
+
+
+FileName = Annotated[Name, StringConstraints(pattern=r"^[^. ]"), AfterValidator(_is_short)]
+"""Name of a party or dimension: files are named after it, and those that begin with a dot are hidden."""
+SECTIONS = {"target", "onlookers", "outputs"}
+"""Sections of a release project that a manifest may fix."""
+
+
 class ManifestPart(BaseModel):
     """A part of a manifest: nothing unknown, nothing that changes."""
 
@@ -41,7 +53,7 @@ class ManifestPart(BaseModel):
 class Party(ManifestPart):
     """Who plays a role, for which organisation, and under which public keys."""
 
-    name: Name
+    name: FileName
     role: Role
     organisation: Name
     address: str = ""
@@ -54,7 +66,7 @@ class Party(ManifestPart):
 class Dimension(ManifestPart):
     """One sealed election; the total is one with a single category, in the open."""
 
-    name: Name
+    name: FileName
     categories: list[Name]
     people: list[int]
     """People on the roll by category: no category ever counts more."""
@@ -168,6 +180,7 @@ class ElectionManifest(ManifestPart):
         trustees = {party.name for party in self.of("trustee")}
         if set(self.shares) != trustees or set(self.share_hashes) != trustees:
             wrong.append("shares: every trustee has one")
+        wrong += _section_faults(self.release)
         if self.escrow is not None:
             if list(self.escrow.keys) != [party.name for party in self.of("escrow")]:
                 wrong.append("escrow: every escrow trustee has a key")
@@ -215,6 +228,18 @@ class ElectionManifest(ManifestPart):
     def of(self, role: Role) -> list[Party]:
         """The parties of a role, in the order of the manifest."""
         return [party for party in self.parties if party.role == role]
+
+
+def _section_faults(release: str) -> Iterator[str]:
+    """The tallies, the roll and the axes of a release come from the election alone."""
+    try:
+        sections = json.loads(release)
+    except (ValueError, RecursionError):
+        sections = None
+    if not isinstance(sections, dict) or not isinstance(sections.get("target", {}), dict):
+        yield "release: must be JSON with sections of a release project"
+    elif other := sorted(set(sections) - SECTIONS):
+        yield f"release.{other[0]}: a manifest fixes only {', '.join(sorted(SECTIONS))}; the election gives the rest"
 
 
 class KnownElection:

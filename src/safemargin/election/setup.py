@@ -24,6 +24,7 @@ from safemargin.election.manifest import (
     Dimension,
     ElectionManifest,
     Escrow,
+    FileName,
     KnownElection,
     ManifestPart,
     Name,
@@ -55,8 +56,8 @@ class ElectionPlan(ManifestPart):
     title: str
     question: str
     options: list[Name]
-    dimensions: dict[Name, PlannedDimension]
-    parties: dict[Name, PlannedParty]
+    dimensions: dict[FileName, PlannedDimension]
+    parties: dict[FileName, PlannedParty]
     signers: int = 2
     openers: int = 2
     least: int = 20
