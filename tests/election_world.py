@@ -39,6 +39,12 @@ def plan_for(people: int, ill: int) -> str:
 
 
 SMALL = plan_for(6, 2)
+_TRUSTEES = "".join(
+    f'escrow-{number} = {{ role = "escrow", organisation = "{name}" }}\n'
+    for number, name in enumerate(("Union", "Court", "Ombudsman"), 1)
+)
+ESCROW = SMALL.replace("\n[release.target]", f"{_TRUSTEES}\n[escrow]\ncandidates = 4\nquorum = 2\n\n[release.target]")
+"""The small plan with the governed exception."""
 
 
 def secrets_of(plan: ElectionPlan) -> dict[str, Secret]:

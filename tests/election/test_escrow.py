@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from election_world import SMALL, World
+from election_world import ESCROW, World
 from safemargin.core import InputError
 from safemargin.election.board import make_entry
 from safemargin.election.client import choose_candidate, fetch_tokens
@@ -16,19 +16,13 @@ from safemargin.election.role import ConflictError
 from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 
-PARTIES = "".join(
-    f'escrow-{number} = {{ role = "escrow", organisation = "{name}" }}\n'
-    for number, name in enumerate(("Union", "Court", "Ombudsman"), 1)
-)
-PLAN = SMALL.replace("[release.target]", f"{PARTIES}\n[escrow]\ncandidates = 4\nquorum = 2\n\n[release.target]")
-PLAN = PLAN.replace("\n\nescrow-1", "\nescrow-1")
 BASIS = "ab" * 32
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Six people have cast in an election with escrow; everything is counted, nothing is opened."""
-    world = World(tmp_path_factory.mktemp("escrow"), plan=PLAN).until_cast()
+    world = World(tmp_path_factory.mktemp("escrow"), plan=ESCROW).until_cast()
     world.count()
     return world
 
@@ -133,9 +127,9 @@ def test_the_collector_alone_never_reaches_the_quorum(tmp_path: Path) -> None:
         ('organisation = "Court" }\nescrow-3', 'organisation = "Union" }\nescrow-3'),
     ):
         with pytest.raises((InputError, ValueError), match="escrow: "):
-            World(tmp_path, plan=PLAN.replace(old, new, 1).replace("Ombudsman", "Union" if "Court" in old else "x"))
+            World(tmp_path, plan=ESCROW.replace(old, new, 1).replace("Ombudsman", "Union" if "Court" in old else "x"))
     with pytest.raises((InputError, ValueError), match="escrow: there are trustees"):
-        World(tmp_path, plan=PLAN.replace("[escrow]\ncandidates = 4\nquorum = 2\n", ""))
+        World(tmp_path, plan=ESCROW.replace("[escrow]\ncandidates = 4\nquorum = 2\n", ""))
 
 
 # --- cut and choose
@@ -143,7 +137,7 @@ def test_the_collector_alone_never_reaches_the_quorum(tmp_path: Path) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    return World(tmp_path, plan=PLAN).until_enrolled()
+    return World(tmp_path, plan=ESCROW).until_enrolled()
 
 
 def test_a_nonce_that_is_not_shown_costs_the_issuer_its_place_and_never_gives_a_second_challenge(world: World) -> None:

@@ -64,6 +64,19 @@ def test_a_drawing_library_that_cannot_start_costs_the_pictures_only(
     assert MISSING in page and "Shares" in page and "below" in page and "<figure" in page
 
 
+@pytest.mark.parametrize(
+    "fault", ["import time\ntime.sleep(60)", "print('\"<svg', end='', flush=True)\nos.abort()"], ids=["hangs", "dies"]
+)
+def test_a_drawing_library_that_hangs_or_dies_while_it_draws_costs_the_pictures_only(
+    new_drawer: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    lines = "".join(f"    {line}\n" for line in fault.splitlines())
+    (tmp_path / "vl_convert.py").write_text(f"import os\n\n\ndef vegalite_to_svg(_):\n{lines}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("safemargin.ui.charts.PATIENCE", 0.5)
+    assert to_svg(BARS) == to_svg(BARS) == ""
+
+
 def test_a_picture_that_was_drawn_is_not_called_missing() -> None:
     assert MISSING not in render_report(Report("T", Chart(BARS, "Shares")))
     assert MISSING in render_report(Report("T", Chart({"mark": "no such mark"}, "Shares")))

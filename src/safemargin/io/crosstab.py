@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, frozen
-from safemargin.io.files import BadText, Sheet, is_finite, whole_number
+from safemargin.io.files import BadText, Sheet, is_finite, read_text, whole_number
 
 MARGIN = "All"
 ACROSS = "columns"
@@ -101,13 +101,16 @@ def _across(
 ) -> str | None:
     summary = path.parent / "session_summary.csv"
     if summary.is_file():
-        with summary.open(encoding="utf-8", newline="") as lines:
-            for record in csv.DictReader(lines):
-                if path.stem.startswith(f"{record.get('uid', '')}_"):
-                    used = [name.strip() for name in record.get("independent_variables", "").split(";")]
-                    left = [name for name in used if name and name not in down]
-                    if len(left) == 1:
-                        return left[0]
+        try:
+            records = list(csv.DictReader(read_text(summary).splitlines(), restval=""))
+        except csv.Error as error:
+            raise InputError(f"{summary}: cannot be read: {error}") from None
+        for record in records:
+            if path.stem.startswith(f"{record.get('uid', '')}_"):
+                used = [name.strip() for name in record.get("independent_variables", "").split(";")]
+                left = [name for name in used if name and name not in down]
+                if len(left) == 1:
+                    return left[0]
     for axis, listed in others.items():
         if axis not in down and set(categories) <= set(listed):
             return axis

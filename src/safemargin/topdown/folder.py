@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, sync
+from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
 
@@ -98,11 +98,9 @@ class Folder:
         """The design as anybody can read it."""
         path = self.path / "design.json"
         try:
-            return self._design(DesignDocument.model_validate_json(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise InputError(
-                f"{path}: cannot be read: {error.strerror}; name the folder 'published' of a TopDown release"
-            ) from None
+            if not path.exists():
+                raise InputError(f"{path}: is missing; name the folder 'published' of a TopDown release")
+            return self._design(DesignDocument.model_validate_json(read_text(path)))
         except ValidationError as error:
             raise InputError(f"{path}: {explain(error)}") from None
         except (KeyError, TypeError, ValueError, IndexError) as error:

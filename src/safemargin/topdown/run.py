@@ -203,7 +203,7 @@ def _check_claim(folder: Path, inputs: list[tuple[str, str]]) -> None:
     path = folder / STATE
     try:
         if path.exists():
-            before = StateDocument.model_validate_json(path.read_text(encoding="utf-8")).inputs
+            before = StateDocument.model_validate_json(read_text(path)).inputs
             if before != inputs:
                 changed = [name for name, mark in inputs if (name, mark) not in before]
                 what = f"with another {changed[0]}" if changed else "with other files"

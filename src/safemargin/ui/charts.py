@@ -8,6 +8,7 @@ import atexit
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -51,6 +52,8 @@ ORDER_DIGITS = 4
 """Digits before every row label, which keep the order of the rows."""
 LONGEST_LABEL = 52
 """Letters of a label that are shown."""
+PATIENCE = 60.0
+"""Seconds for one picture; a library that has not drawn it by then hangs, and the page comes without it."""
 TAG, ROLES = re.compile(r"<[^>]*>"), re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
@@ -116,10 +119,11 @@ class _Drawer:
                 return ""
             try:
                 print(json.dumps(spec), file=process.stdin, flush=True)
-                line = process.stdout.readline()
-            except OSError:  # the process has ended
+                if os.name == "posix" and not select.select([process.stdout], [], [], PATIENCE)[0]:
+                    process.kill()
+                return str(json.loads(process.stdout.readline()))
+            except (OSError, ValueError):  # the process has ended, at worst in the middle of a line
                 return ""
-        return str(json.loads(line)) if line else ""
 
     def close(self) -> None:
         if self._process is not None and self._owner == os.getpid():
