@@ -1,6 +1,7 @@
 """Verify the folder of a release: its certificate, its manifest and its tables hold each other."""
 
 import csv
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import duckdb
 
 from safemargin.bounds import Verification, binding_failures, target_failures
 from safemargin.core import InputError
-from safemargin.io import MANIFEST, hash_file, read_json
+from safemargin.io import MANIFEST, hash_file, read_text
 from safemargin.release.witnesses import WITNESSES
 from safemargin.verify.given import Given, load
 from safemargin.verify.signature import SUFFIX, signature_failures
@@ -108,7 +109,7 @@ def _rows(name: str, path: Path) -> list[Row]:
     """The rows of a published table in any of the formats that a release writes; an empty cell is None."""
     try:
         if path.suffix == ".json":
-            rows = read_json(path)
+            rows = json.loads(read_text(path))
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
                 raise ValueError("it is not a list of rows")
             return rows
