@@ -31,7 +31,7 @@ race = ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"]
 income = ["<=50K", ">50K"]
 
 [budget]
-rho = 1
+rho_squared = 1
 levels = { all = "1/4", group = "1/4", country = "1/2" }
 queries = { total = "1/4", "sex*income" = "1/4", detailed = "1/2" }
 at.all = { "sex*income" = "1/3", detailed = "2/3" }

@@ -39,11 +39,12 @@ def compare(folder: Path, people: int = 20_000, blocks: int = 400) -> list[dict[
         methods[f"swapping {float(rate):.0%}"] = swapped.write(folder / f"swapped-{rate}") / "published" / swapped.file
     for rho in BUDGETS[:-1]:
         other = config.with_name(f"rho-{rho.denominator}-{rho.numerator}.toml")
-        other.write_text(text.replace("rho = 1\n", f'rho = "{rho}"\n') + "\n[tables]\nmicrodata = true\n", "utf-8")
+        budget = text.replace("rho_squared = 1\n", f'rho_squared = "{rho}"\n')
+        other.write_text(budget + "\n[tables]\nmicrodata = true\n", "utf-8")
         safemargin.topdown(other, folder / other.stem)
-        methods[f"TopDown rho {rho}"] = folder / other.stem / "published" / "microdata.parquet"
+        methods[f"TopDown rho² = {rho}"] = folder / other.stem / "published" / "microdata.parquet"
     last = config.with_name("last.toml")
-    last.write_text(text.replace("rho = 1\n", f'rho = "{BUDGETS[-1]}"\n'), "utf-8")
+    last.write_text(text.replace("rho_squared = 1\n", f'rho_squared = "{BUDGETS[-1]}"\n'), "utf-8")
     release = safemargin.topdown(last, folder / "last", beside=methods, attack=ATTACK)
     return list(release.to_json()["risk"]["methods"])
 

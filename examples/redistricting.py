@@ -89,7 +89,7 @@ of = "hhgq"
 groups = {{ household = ["household"], institutional = {list(QUARTERS[1:5])}, other = {list(QUARTERS[5:])} }}
 
 [budget]
-rho = "{persons["rho_squared_exact"]}"
+rho_squared = "{persons["rho_squared_exact"]}"
 levels = {_shares(levels)}
 {at}
 

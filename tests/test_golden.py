@@ -56,7 +56,10 @@ RUNS = {
     ],
     "fiber": ["fiber site.csv grade.csv --roll roll.csv"],
     "suppress": ["suppress accidents.csv --primary 1-3 --out gaps"],
-    "guarantee": ["guarantee swap --epsilon 3 --largest-stratum 10", "guarantee convert --rho2 2.63 --delta 1e-10"],
+    "guarantee": [
+        "guarantee swap --epsilon 3 --largest-stratum 10",
+        "guarantee convert --rho-squared 2.63 --delta 1e-10",
+    ],
     "noise": ["noise average --kt2 0.1 --variance 2", "noise ptable --variance 2 --bound 3"],
     "outcome": ["outcome --rule borda --candidates 3 --voters 50", "outcome --rule nonsense --voters 50"],
     "topdown": ["topdown --demo country --people 1000 --blocks 20", "topdown country/topdown.toml --plan"],

@@ -128,7 +128,7 @@ def test_conversions() -> None:
         assert tight_epsilon(rho, 1e-10) < published_epsilon(rho, 1e-10)
     for epsilon in (1e-3, 1e-12, 1e-30):
         assert published_epsilon(rho_squared_for(epsilon, 1e-10), 1e-10) == pytest.approx(epsilon, rel=1e-9)
-    assert ZCDP.rho == Fraction("55.371") and ZCDP.epsilon is None
+    assert ZCDP.rho_squared == Fraction("55.371") and ZCDP.epsilon is None
     with pytest.raises(InputError, match="delta = 0"):
         published_epsilon(1.0, 0)
     with pytest.raises(InputError, match="budget = -1"):
@@ -174,7 +174,7 @@ def test_composition_and_post_processing() -> None:
     both = compose_parts([one, one], "two runs")
     assert both.epsilon == 6.0 and both.rule == "composition" and both.premises == (one, one)
     assert post_process(both, "profile").epsilon == 6.0
-    assert to_zcdp(one).rho == 4.5
+    assert to_zcdp(one).rho_squared == 4.5
     more = compose_parts([one, replace(one, invariants=(counts("persons", "sex"),))], "others")
     assert set(more.invariants) == {counts("persons", "age"), counts("persons", "sex")}
     assert [each.rule for each in more.premises] == ["finer universes (Proposition 5)"] * 2

@@ -299,7 +299,7 @@ def test_categories_that_occur_are_stated_as_exact(folder: Path) -> None:
 
 def test_gaussian_noise_states_rho(folder: Path) -> None:
     made = drawn(folder, law="gaussian", variance=4.0)
-    assert made.guarantee is not None and made.guarantee.rho == pytest.approx(8 / (2 * 4.0))
+    assert made.guarantee is not None and made.guarantee.rho_squared == pytest.approx(8 / (2 * 4.0))
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def check(noise: np.ndarray, law: list[float], edge: int) -> None:
 
 
 def test_zero_concentrated_privacy() -> None:
-    """Figures of the 2020 census: rho 2.556226 is epsilon 17.14, and with 0.074944 more 17.44, at delta 1e-10."""
+    """Figures of the 2020 census: rho² 2.556226 is epsilon 17.14, and with 0.074944 more 17.44, at delta 1e-10."""
     assert epsilon_of(293764 / 114921, 1e-10) == pytest.approx(17849145 / 1041158, abs=5e-3)
     assert epsilon_of(293764 / 114921 + 11417641 / 152349649, 1e-10) == pytest.approx(17.44, abs=5e-3)
     assert DiscreteGaussian(Fraction(100)).variance == pytest.approx(100, rel=1e-9)
@@ -156,7 +156,7 @@ def test_other_bad_parameters() -> None:
         Geometric(1.0).protect(np.zeros(1, dtype=np.int64), "dice")
     with pytest.raises(InputError, match="delta = 1"):
         epsilon_of(1.0, 1.0)
-    with pytest.raises(InputError, match="rho = 0"):
+    with pytest.raises(InputError, match="rho_squared = 0"):
         epsilon_of(0, 0.1)
 
 

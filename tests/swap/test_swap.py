@@ -497,8 +497,8 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     ("given", "message"),
     [
         (("swap", "--largest-stratum", "10", "--epsilon", "1e400"), "--epsilon = 1e400: is larger than 1e+300"),
-        (("convert", "--rho2", "1e400"), "--rho2 = 1e400: is larger than 1e+300"),
-        (("convert", "--rho2", "1e299", "--times", "1000"), "rho squared is larger than 1e+300"),
+        (("convert", "--rho-squared", "1e400"), "--rho-squared = 1e400: is larger than 1e+300"),
+        (("convert", "--rho-squared", "1e299", "--times", "1000"), "rho squared is larger than 1e+300"),
     ],
 )
 def test_numbers_beyond_all_measure_are_refused(run: Run, given: tuple[str, ...], message: str) -> None:
@@ -582,25 +582,26 @@ def test_rates_of_strata_that_cannot_be(run: Run, options: list[str], message: s
 
 
 def test_guarantee_convert(run: Run) -> None:
-    found = run("guarantee", "convert", "--rho2", "2.63", "--delta", "1e-10", "--json").document
+    found = run("guarantee", "convert", "--rho-squared", "2.63", "--delta", "1e-10", "--json").document
     assert found["epsilon"] == pytest.approx(18.1938, abs=5e-5)
     assert found["epsilon_tight"] == pytest.approx(17.4306, abs=5e-5)
-    twice = run("guarantee", "convert", "--rho2", "55.371", "--times", "2", "--json").document
+    twice = run("guarantee", "convert", "--rho-squared", "55.371", "--times", "2", "--json").document
     assert twice["epsilon"] == pytest.approx(364.31, abs=0.005)
     back = run("guarantee", "convert", "--epsilon", "126.7843", "--json").document
     assert back["rho_squared"] == pytest.approx(55.371, abs=1e-4)
-    assert run("guarantee", "convert", "--rho2", "1", "--epsilon", "1").code == 2
-    assert "rho" not in found, "rho has one meaning: that of the files of topdown, here rho_squared"
-    assert "No such option" in run("guarantee", "convert", "--rho", "2").err
-    assert run("guarantee", "convert", "--rho2", "-1").code == 2
-    assert run("guarantee", "convert", "--rho2", "1", "--delta", "2").code == 2
-    exact = run("guarantee", "convert", "--rho2", "293764/114921", "--delta", "1e-10", "--json").document
+    assert run("guarantee", "convert", "--rho-squared", "1", "--epsilon", "1").code == 2
+    assert "rho" not in found, "one name: rho_squared, as in the files of topdown"
+    for former in ("--rho", "--rho2"):
+        assert "No such option" in run("guarantee", "convert", former, "2").err
+    assert run("guarantee", "convert", "--rho-squared", "-1").code == 2
+    assert run("guarantee", "convert", "--rho-squared", "1", "--delta", "2").code == 2
+    exact = run("guarantee", "convert", "--rho-squared", "293764/114921", "--delta", "1e-10", "--json").document
     assert exact["rho_squared_exact"] == "293764/114921" and exact["epsilon"] == pytest.approx(17.9002, abs=5e-5)
     printed = run("guarantee", "convert", "--epsilon", "17.90")
     assert "any rho² from 2.55493 to 2.55743 has this epsilon" in printed.out
     for text in ("x", "1/0", "inf", "nan", "1e999999999", "-1"):
-        refused = run("guarantee", "convert", "--rho2", text)
-        assert refused.code == 2 and refused.err.startswith(f"safemargin: --rho2 = {text}: must ")
+        refused = run("guarantee", "convert", "--rho-squared", text)
+        assert refused.code == 2 and refused.err.startswith(f"safemargin: --rho-squared = {text}: must ")
         assert refused.err.count("\n") == 1
     assert run("guarantee", "swap", "--rate", "1e999999999", "--largest-stratum", "10").code == 2
 
@@ -690,7 +691,7 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     both = run("guarantee", "compose", *files, "--zcdp", "--json").document
     parts = [json.loads(file.read_text()) for file in files]
     rho = Fraction(parts[1]["budget"]["rho_squared"])
-    assert both["rho"] == pytest.approx(parts[0]["epsilon"] ** 2 / 2 + float(rho))
+    assert both["rho_squared"] == pytest.approx(parts[0]["epsilon"] ** 2 / 2 + float(rho))
     found = run("guarantee", "compare", *files, "--json").document
     standings = [entry["standing"] for entry in found["blocks"].values()]  # type: ignore[attr-defined]
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]

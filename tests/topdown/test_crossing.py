@@ -115,7 +115,7 @@ a = ["1", "2"]
 b = ["1", "2"]
 
 [budget]
-rho = "1/100"
+rho_squared = "1/100"
 levels = { all = "1/3", state = "1/3", town = "1/3" }
 queries = { total = "1/2", detailed = "1/2" }
 

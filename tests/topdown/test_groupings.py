@@ -178,7 +178,7 @@ of = "home"
 file = "quarters.csv"
 
 [budget]
-rho = "1/20"
+rho_squared = "1/20"
 levels = { all = "1/3", state = "1/3", town = "1/3" }
 queries = { total = "1/4", "voting*quarters" = "1/4", detailed = "1/2" }
 

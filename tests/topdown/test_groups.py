@@ -20,7 +20,7 @@ levels = ["town", "block"]
 sex = ["f", "m"]
 age = ["young", "old"]
 [budget]
-rho = 1
+rho_squared = 1
 levels = { land = "1/4", town = "1/4", block = "1/2" }
 queries = { total = "1/4", detailed = "3/4" }
 [[invariants]]

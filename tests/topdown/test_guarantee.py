@@ -72,7 +72,7 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
     design = designed(TOWNS, exact, rho=Fraction(rho), split=split, kinds=KINDS)
     summary = summarise(design, False)
     epsilon, delta = summary["epsilon_by_losses"], design.delta
-    assert isinstance(epsilon, float) and epsilon <= tight_epsilon(float(design.rho), delta)
+    assert isinstance(epsilon, float) and epsilon <= tight_epsilon(float(design.rho_squared), delta)
     pairs = [
         (one, other)
         for one, other in product(range(len(EVERY)), repeat=2)
@@ -103,7 +103,7 @@ def test_noise_of_any_size_has_an_epsilon() -> None:
         summary = summarise(design, False)
         epsilon, loose = summary["epsilon_by_losses"], summary["epsilon"]
         assert isinstance(epsilon, float) and isinstance(loose, float)
-        assert 0 < epsilon <= loose == published_epsilon(float(design.rho), design.delta)
+        assert 0 < epsilon <= loose == published_epsilon(float(design.rho_squared), design.delta)
 
 
 def test_earlier_releases_are_not_omitted() -> None:
@@ -112,7 +112,7 @@ def test_earlier_releases_are_not_omitted() -> None:
     alone = summarise(design, False)
     both = summarise(design, False, compose_earlier(design, False, [derive_guarantee(design, False)]))
     assert both["epsilon_by_losses"] == alone["epsilon_by_losses"]
-    assert both["with_earlier"] == {"rho": "1", "epsilon": published_epsilon(1.0, design.delta)}
+    assert both["with_earlier"] == {"rho_squared": "1", "epsilon": published_epsilon(1.0, design.delta)}
 
 
 @pytest.mark.parametrize("areas_from_data", [True, False])

@@ -34,7 +34,7 @@ file = "areas.csv"
 [attributes]
 size = ["1", "2", "3+"]
 [budget]
-rho = 2
+rho_squared = 2
 levels = { land = "1/4", tract = "1/4", block = "1/2" }
 queries = { detailed = 1 }
 [[invariants]]
@@ -52,7 +52,7 @@ file = "areas.csv"
 sex = ["f", "m"]
 home = ["household", "quarters"]
 [budget]
-rho = 1
+rho_squared = 1
 levels = { land = "1/4", tract = "1/4", block = "1/2" }
 queries = { total = "1/4", detailed = "3/4" }
 """
@@ -107,12 +107,12 @@ def test_persons_fit_into_households_in_every_block(land: Path) -> None:
         assert safemargin.topdown(folder).agrees  # type: ignore[union-attr]
     guarantee = read_guarantee(land / "out/guarantee.json")
     assert guarantee == found.guarantee and guarantee.budget == Fraction(3)
-    assert str(guarantee.change) == "one person record changed" and found.to_json()["rho"] == "3"
+    assert str(guarantee.change) == "one person record changed" and found.to_json()["rho_squared"] == "3"
     assert "number of households by block" in map(str, guarantee.invariants)
-    assert "Households and persons together: rho 3 per person" in found.to_text()
+    assert "Households and persons together: rho² = 3 per person" in found.to_text()
     assert "Do not publish" in (land / "out/confidential/report.html").read_text()
     again = safemargin.topdown(land / "joint.toml", land / "out")  # nothing is drawn again
-    assert rows(land / "out/persons/published/microdata.parquet") and again.to_json()["rho"] == "3"
+    assert rows(land / "out/persons/published/microdata.parquet") and again.to_json()["rho_squared"] == "3"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ sex = ["f", "m"]
 age = ["young", "old"]
 
 [budget]
-rho = 0.5
+rho_squared = 0.5
 levels = { all = "1/3", state = "1/3", town = "1/3" }
 queries = { total = 0.25, sex = 0.25, detailed = 0.5 }
 
@@ -133,7 +133,7 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert set(estimated["reads"]) == set(measured["writes"]), "the second step reads what the first one wrote, no more"
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
     assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "guarantee.json"}
-    assert manifest["summary"]["rho"] == "1" and "total of every region" in manifest["summary"]["invariants"]
+    assert manifest["summary"]["rho_squared"] == "1" and "total of every region" in manifest["summary"]["invariants"]
 
 
 def test_manifest_leads_to_the_guarantee(released: Path, tmp_path: Path, run_cli: Run) -> None:
@@ -183,9 +183,22 @@ def test_a_broken_design_is_named(released: Path, tmp_path: Path, said: str) -> 
 def test_a_design_without_budget_names_its_file(released: Path, tmp_path: Path) -> None:
     shutil.copytree(released / "published", tmp_path / "copy")
     path = tmp_path / "copy/design.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "rho": "0"}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rho_squared": "0"}))
     with pytest.raises(InputError, match=r"copy/design\.json: .*positive"):
         recompute(tmp_path / "copy")
+
+
+def test_folders_and_guarantees_of_version_0_1_are_read(released: Path, tmp_path: Path) -> None:
+    """They have rho where there is rho_squared now."""
+    published = tmp_path / "copy"
+    shutil.copytree(released / "published", published)
+    now = read_guarantee(published / "guarantee.json")
+    for name in ("design.json", "guarantee.json"):
+        said = json.loads((published / name).read_text())
+        said["rho"] = said.pop("rho_squared")
+        (published / name).write_text(json.dumps(said))
+    assert not recompute(published).different
+    assert read_guarantee(published / "guarantee.json") == now
 
 
 def test_a_table_that_does_not_follow_is_found(run_cli: Run, tmp_path: Path) -> None:
@@ -210,7 +223,7 @@ def test_numbers_of_a_folder_are_refused_by_file_and_key(value: str, released: P
     said = json.loads(path.read_text())
     at = next(iter(said["queries"][0]))
     for key, wrong in (
-        ("rho", said | {"rho": value}),
+        ("rho_squared", said | {"rho_squared": value}),
         ("shares.0", said | {"shares": [value, *said["shares"][1:]]}),
         (f"queries.0.{at}", said | {"queries": [said["queries"][0] | {at: value}, *said["queries"][1:]]}),
     ):
@@ -401,9 +414,9 @@ guarantee = "{first}/manifest.json"
     with duckdb.connect() as database:
         source = f"select town, sum(count)::bigint as count from '{first}/tables/2-town.parquet' group by all"
         database.execute(f"copy ({source}) to '{first}/tables/total.csv'")
-    config = land(tmp_path / "second", config=CONFIG.replace("rho = 0.5", 'rho = "1/3"'), more=more)
+    config = land(tmp_path / "second", config=CONFIG.replace("rho_squared = 0.5", 'rho_squared = "1/3"'), more=more)
     ran = run_cli("topdown", config, "--out", tmp_path / "out")
-    assert "With the earlier releases that tables agree with: rho 5/6 (epsilon 9.59)" in " ".join(ran.out.split())
+    assert "With the earlier releases that tables agree with: rho² = 5/6 (epsilon 9.59)" in " ".join(ran.out.split())
     second = tmp_path / "out/published"
     assert (tables(second)[2].sum(axis=1) == tables(first)[2].sum(axis=1)).all()
     guarantee = read_guarantee(second / "manifest.json")
@@ -422,22 +435,39 @@ REFUSED = [
     ("total = 0.25", "total = 0.3", "budget.queries of all: the shares add up to 21/20 (1.05), not to 1"),
     ("detailed = 0.5", "ages = 0.5", "query 'ages': must be total, detailed or attributes joined by '*' (sex, age)"),
     (', town = "1/3"', "", "budget.levels.town is missing: every level needs a share, which may be 0"),
-    ("rho = 0.5", "rho = 0", "budget.rho = 0: must be positive"),
-    ("rho = 0.5", "rho = nan", "budget.rho = nan: must be a number or a fraction in quotes"),
     (
+        "rho_squared = 0.5",
         "rho = 0.5",
-        "rho = 1e-99999999",
-        "topdown.toml: budget.rho = 1e-99999999: must be a number or a fraction in quotes",
+        "budget.rho: is called rho_squared, as in guarantees; the number stays the same",
     ),
-    ("rho = 0.5", "rho = 1e99_999_999", "budget.rho = 1e99_999_999: must be a number or a fraction in quotes"),
-    ("rho = 0.5", 'rho = "1e99999999"', "budget.rho = '1e99999999': must be a number or a fraction in quotes"),
-    ("rho = 0.5", 'rho = "1/0"', "budget.rho = '1/0': must be a number or a fraction in quotes"),
-    ("rho = 0.5", "rho = 1e-400", "budget: all: total: noise of variance inf is too large to be drawn"),
+    ("rho_squared = 0.5", "rho_squared = 0", "budget.rho_squared = 0: must be positive"),
+    ("rho_squared = 0.5", "rho_squared = nan", "budget.rho_squared = nan: must be a number or a fraction in quotes"),
+    (
+        "rho_squared = 0.5",
+        "rho_squared = 1e-99999999",
+        "topdown.toml: budget.rho_squared = 1e-99999999: must be a number or a fraction in quotes",
+    ),
+    (
+        "rho_squared = 0.5",
+        "rho_squared = 1e99_999_999",
+        "budget.rho_squared = 1e99_999_999: must be a number or a fraction in quotes",
+    ),
+    (
+        "rho_squared = 0.5",
+        'rho_squared = "1e99999999"',
+        "budget.rho_squared = '1e99999999': must be a number or a fraction in quotes",
+    ),
+    (
+        "rho_squared = 0.5",
+        'rho_squared = "1/0"',
+        "budget.rho_squared = '1/0': must be a number or a fraction in quotes",
+    ),
+    ("rho_squared = 0.5", "rho_squared = 1e-400", "budget: all: total: noise of variance inf is too large to be drawn"),
     ("total = 0.25", "total = 1e400", "budget.queries of all: the shares add up to 4"),
     ("[budget]", "[budget]\ndelta = 1e400", "budget.delta = inf: must lie between 0 and 1"),
     ("[data]", "title = 1e-99999999\n[data]", "title = 1e-99999999: "),
-    ("rho = 0.5", "rho = ", "is not valid TOML"),
-    ("rho = 0.5", 'rho = "a"', "budget.rho = 'a': must be a number or a fraction in quotes"),
+    ("rho_squared = 0.5", "rho_squared = ", "is not valid TOML"),
+    ("rho_squared = 0.5", 'rho_squared = "a"', "budget.rho_squared = 'a': must be a number or a fraction in quotes"),
     ('"state"\n', '"county"\n', "invariants: there is no level 'county'; the levels are all, state, town"),
     ('"young", "old"]', '"young"]', "people.csv: age = 'old' is not one of the attributes that are listed"),
     ('"towns.csv"', '"one.csv"', "people.csv: town = 'n2' is not one of the areas that are listed"),
@@ -505,8 +535,8 @@ def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Pa
 
 
 def test_a_plan_that_cannot_be_names_its_file(run_cli: Run, tmp_path: Path) -> None:
-    ran = run_cli("topdown", land(tmp_path, config=CONFIG.replace("rho = 0.5", "rho = -1")), "--plan")
-    assert ran.code == 2 and "topdown.toml: budget.rho = -1: must be positive" in ran.err
+    ran = run_cli("topdown", land(tmp_path, config=CONFIG.replace("rho_squared = 0.5", "rho_squared = -1")), "--plan")
+    assert ran.code == 2 and "topdown.toml: budget.rho_squared = -1: must be positive" in ran.err
 
 
 def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
@@ -596,7 +626,7 @@ levels = ["block"]
 [attributes]
 hhgq = ["0", "1", "2", "3", "4", "5", "6", "7"]
 [budget]
-rho = 1
+rho_squared = 1
 levels = { all = "1/2", block = "1/2" }
 queries = { detailed = 1 }
 """

@@ -53,7 +53,7 @@ def test_text_and_document() -> None:
     assert document["errors_by_level"][2] == {
         "method": "integer tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
     }  # fmt: skip
-    assert document["guarantee"]["rho"] == "1/2" and len(document["budget"]) == 12
+    assert document["guarantee"]["rho_squared"] == "1/2" and len(document["budget"]) == 12
 
 
 def test_areas_of_the_data_are_one_more_invariant() -> None:

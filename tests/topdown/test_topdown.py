@@ -136,7 +136,7 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
         (),
         (kinds.detailed,),
     )
-    assert design.rho == Fraction(293764, 114921)
+    assert design.rho_squared == Fraction(293764, 114921)
     summary = summarise(design, False)
     assert summary["epsilon"] == pytest.approx(17.9002, abs=5e-5)
     assert summary["epsilon_by_losses"] == pytest.approx(16.48, abs=5e-3), "as of `guarantee census`"
@@ -149,7 +149,7 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
     for (level, title), value in stated.items():
         assert sigma(level, title) == pytest.approx(value, rel=0.005)
     spent = sum(1 / variance for level in range(6) for variance in design.measured(level).values())
-    assert spent == design.rho
+    assert spent == design.rho_squared
     noisy = tuple({query: np.ones((1, kinds.cells(query))) for query in design.measured(level)} for level in range(6))
     found = fit(design, Measurements(noisy, {(0, MarginQuery(())): np.array([[2016]])}))  # type: ignore[arg-type]
     errors = [float(found.standard_error(5, kinds.query(title)).max()) for title in ("hhgq", "hhinstlevels")]

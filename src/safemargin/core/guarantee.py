@@ -242,15 +242,15 @@ class Guarantee:
         return None if self.budget is None or not shown else float(self.budget)
 
     @property
-    def rho(self) -> Amount | None:
+    def rho_squared(self) -> Amount | None:
         """The budget of zero-concentrated differential privacy as it adds up; where epsilon was converted from it, too.
 
-        Papers on the census call it rho squared.
+        Papers on the census write it as rho squared, most others as rho.
         """
         if self.measure is Measure.ZCDP:
             return self.budget
         converted = self.measure is Measure.APPROXIMATE and len(self.premises) == 1
-        return self.premises[0].rho if converted else None
+        return self.premises[0].rho_squared if converted else None
 
     @property
     def flavour(self) -> tuple[object, ...]:
@@ -290,22 +290,22 @@ def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float 
     return Guarantee(mechanism, statement, epsilon, change=ONE_PERSON, measure=measure, delta=delta)
 
 
-def epsilon_of(rho: float, delta: float) -> float:
-    """The epsilon at `delta` of `rho` of zero-concentrated privacy: Canonne, Kamath and Steinke (2020), corollary 13.
+def epsilon_of(rho_squared: float, delta: float) -> float:
+    """The epsilon at `delta` of zero-concentrated privacy: Canonne, Kamath and Steinke (2020), corollary 13.
 
     >>> round(epsilon_of(293764 / 114921, 1e-10), 2)
     17.14
     """
     if not 0 < delta < 1:
         raise InputError(f"delta = {delta}: must be between 0 and 1; nearest is a small one, as 1e-10")
-    if not 0 < rho < math.inf:
-        raise InputError(f"rho = {rho}: must be positive and finite; nearest is a small one, as 0.01")
+    if not 0 < rho_squared < math.inf:
+        raise InputError(f"rho_squared = {rho_squared}: must be positive and finite; nearest is a small one, as 0.01")
 
     from scipy.optimize import minimize_scalar  # loaded here: it takes longer than most commands
 
     # Renyi order `order` gives this epsilon at delta; the best order is searched.
     def epsilon(order: float) -> float:
-        return rho * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+        return rho_squared * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
 
     # Convex in log(order - 1). Every order gives a valid bound, so a search that ends early is safe.
     best = minimize_scalar(

@@ -62,9 +62,7 @@ def rates(
 
 @guarantee.command()
 def convert(
-    rho_squared: Annotated[
-        str | None, typer.Option("--rho2", help="Parameter of zCDP (rho², elsewhere rho), e.g. 2.63 or 293764/114921.")
-    ] = None,
+    rho_squared: Annotated[str | None, typer.Option(help="Parameter of zCDP, e.g. 2.63 or 293764/114921.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Epsilon at the delta: find its rho squared.")] = None,
     delta: Delta = str(DELTA),
     times: Annotated[int, typer.Option(min=1, help="Records that one unit stands in.")] = 1,
@@ -72,7 +70,7 @@ def convert(
 ) -> None:
     """Convert a budget of zCDP to epsilon at a delta, and back.
 
-    Example: safemargin guarantee convert --rho2 2.63 --delta 1e-10
+    Example: safemargin guarantee convert --rho-squared 2.63 --delta 1e-10
     """
     result = guarantees.convert(rho_squared=rho_squared, epsilon=epsilon, delta=delta, times=times)
     ui.print_result(result, as_json)

@@ -251,8 +251,8 @@ def convert(
 ) -> Conversion:
     """A budget of zCDP in other units: give `rho_squared`, or `epsilon` at the delta.
 
-    `rho_squared` is the parameter of zCDP, which adds up. Papers on the census write it as rho², most others, and the
-    files of `topdown`, as rho; its square root is nowhere used.
+    `rho_squared` is the parameter of zCDP, which adds up. Papers on the census write it as rho², most others as rho;
+    its square root is nowhere used.
 
     `times` is how many records one unit stands in: rho squared grows with its square. An `epsilon` as text, as
     somebody printed it, also gives all budgets that it may come from.

@@ -207,7 +207,7 @@ class _Guarantee(Part):
     statement: str = ""
     epsilon: AmountField = None
     delta: AmountField = None
-    rho: AmountField = None
+    rho_squared: AmountField = None
     invariants: tuple[Annotated[_Invariant, _keyed("function")], ...] = ()
     population: Annotated[_Population, _keyed("name")] = _Population()
     change: _Change = _Change()
@@ -227,7 +227,10 @@ class _Guarantee(Part):
         """A key with null says as much as no key; only `budget` = null says that the budget is not known."""
         if not isinstance(value, Mapping):
             return value
-        return {key: item for key, item in value.items() if item is not None or key == "budget"}
+        stated = {key: item for key, item in value.items() if item is not None or key == "budget"}
+        if "rho" in stated and "rho_squared" not in stated:  # as version 0.1.0 wrote it
+            stated["rho_squared"] = stated.pop("rho")
+        return stated
 
     @property
     def kind(self) -> Measure:
@@ -255,7 +258,7 @@ class _Guarantee(Part):
         has_delta = budget.delta is not None and bool(delta or self.budget is not None)
         if not 0 <= delta < 1 or (not has_delta if self.kind is Measure.APPROXIMATE else delta):
             raise rule(f"budget.delta = {delta:g}: only approximate guarantees have one, in (0, 1)")
-        beside = self.rho if zcdp else self.epsilon
+        beside = self.rho_squared if zcdp else self.epsilon
         if beside is not None and not math.isclose(float(beside), float(amount), rel_tol=1e-9):
             raise rule(f"budget.{wanted} = {_number(amount)}: another number ({_number(beside)}) stands beside it")
         return self
@@ -315,7 +318,7 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "statement": guarantee.statement,
         "epsilon": None if guarantee.epsilon is None else _number(guarantee.epsilon),
         "delta": guarantee.delta,
-        "rho": None if guarantee.rho is None else _number(float(guarantee.rho)),
+        "rho_squared": None if guarantee.rho_squared is None else _number(float(guarantee.rho_squared)),
         "invariants": [_invariant(item) for item in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},

@@ -153,7 +153,7 @@ def read_product(path: Path | str) -> Product:
 class CensusCertificate:
     """The epsilons of a product at a delta: of the whole, per attribute, and within areas of each level.
 
-    `epsilon` follows from rho alone, as does the looser `published` one; `by_losses` from the noise of every count.
+    `epsilon` follows from rho² alone, as does the looser `published` one; `by_losses` from the noise of every count.
     """
 
     product: Product

@@ -198,9 +198,9 @@ def _drawn(
     parameters = {"epsilon": epsilon, "variance": variance, "bound": bound, "statistics": statistics}
     if bound is None and law == "gaussian":
         rho = statistics / (2 * (variance or 1.0))
-        text = f"{start}, so one person more or less costs rho = {rho:.4g} of zero-concentrated privacy in all."
+        text = f"{start}, so one person more or less costs rho² = {rho:.4g} of zero-concentrated privacy in all."
         stated = Guarantee(name, text, rho, change=ONE_PERSON, measure=Measure.ZCDP)
-        return noise, stated, {**parameters, "rho": rho}
+        return noise, stated, {**parameters, "rho_squared": rho}
     assert epsilon is not None
     # Guarantees of independent noise add up over statistics: basic composition.
     loss, slack = statistics * epsilon, 0.0

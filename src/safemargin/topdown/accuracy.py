@@ -88,7 +88,7 @@ def measure_accuracy(
         for name, tables in methods.items()
     }
     ours = {name: squares.pop(name) for name in (UNBIASED, INTEGER) if name in squares}
-    flat = {FLAT: flat_geometric(design).variance, GAUSSIAN: noise_variance(1 / design.rho)}
+    flat = {FLAT: flat_geometric(design).variance, GAUSSIAN: noise_variance(1 / design.rho_squared)}
     squares = {**ours, **{name: _flat(design, variance) for name, variance in flat.items()}, **squares}
     levels = tuple(
         LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
@@ -144,8 +144,8 @@ def _rms(values: FloatArray) -> float:
 
 def flat_geometric(design: Design) -> Geometric:
     """Noise on every count of the smallest areas alone, at the same loss in zero-concentrated differential privacy."""
-    # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho (Bun and Steinke 2016, Prop. 1.4).
-    return Geometric(math.sqrt(2 * float(design.rho)) / 2)
+    # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho² (Bun and Steinke 2016, Prop. 1.4).
+    return Geometric(math.sqrt(2 * float(design.rho_squared)) / 2)
 
 
 def _flat(design: Design, variance: float) -> list[Squares]:

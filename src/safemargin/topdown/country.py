@@ -31,7 +31,7 @@ age = ["0-17", "18-39", "40-64", "65+"]
 tenure = ["owner", "tenant", "communal"]
 
 [budget]
-rho = 1
+rho_squared = 1
 levels = { country = "1/20", region = "3/20", district = "1/5", tract = "1/4", block = "7/20" }
 queries = { total = "1/4", "sex*age" = "1/4", detailed = "1/2" }
 at.country = { "sex*age" = "1/3", detailed = "2/3" }    # the total is exact there

@@ -151,15 +151,15 @@ class LookAhead:
 class Design:
     """Areas, attributes, shares of the budget, and constraints.
 
-    `rho` is that of zero-concentrated differential privacy, for data sets that differ in one person's record. `shares`
-    and `queries` are by level, widest first. `exact` lists margins that are published exactly (level, query);
+    `rho_squared` is that of zero-concentrated differential privacy, for data sets that differ in one person's record.
+    `shares` and `queries` are by level, widest first. `exact` lists margins that are published exactly (level, query);
     `impossible` marks cells that are empty in all data; `bounds` are public limits by level that the data satisfy;
     `earlier` are margins by level that tables must agree with because they were published before. A record is a `unit`.
     """
 
     spine: Spine
     attributes: Attributes
-    rho: Fraction
+    rho_squared: Fraction
     delta: float
     shares: tuple[Fraction, ...]
     queries: tuple[Mapping[MarginQuery, Fraction], ...]
@@ -171,8 +171,8 @@ class Design:
     unit: str = "person"
 
     def __post_init__(self) -> None:
-        if self.rho <= 0:
-            raise InputError(f"budget.rho = {self.rho}: must be positive")
+        if self.rho_squared <= 0:
+            raise InputError(f"budget.rho_squared = {self.rho_squared}: must be positive")
         _check_shares("budget.levels", self.shares)
         for level, queries in zip(self.spine.levels, self.queries, strict=True):
             _check_shares(f"budget.queries of {level}", list(queries.values()))
@@ -185,7 +185,7 @@ class Design:
                 if not MIN_VARIANCE <= variance <= MAX_VARIANCE:
                     raise InputError(
                         f"budget: {name}: {self.attributes.title(query)}: noise of variance {rounded(variance, 3)} is "
-                        f"{'too small' if variance < 1 else 'too large'} to be drawn; change rho or the share"
+                        f"{'too small' if variance < 1 else 'too large'} to be drawn; change rho_squared or the share"
                     )
         for narrow, wide in zip(self.passes, self.passes[1:], strict=False):
             if not narrow <= wide or narrow == wide:
@@ -196,10 +196,10 @@ class Design:
     def measured(self, level: int) -> dict[MarginQuery, Fraction]:
         """The queries of a level with the variance parameter of their noise."""
         # Changing one record moves two counts of a margin by one: squared sensitivity 2, so a margin with parameter v
-        # costs 2 / (2 v) = 1 / v in rho (Canonne, Kamath and Steinke 2022).
+        # costs 2 / (2 v) = 1 / v in rho² (Canonne, Kamath and Steinke 2022).
         share = self.shares[level]
         parts = self.queries[level].items()
-        return {query: 1 / (self.rho * share * part) for query, part in parts if share * part > 0}
+        return {query: 1 / (self.rho_squared * share * part) for query, part in parts if share * part > 0}
 
     def noise(self, level: int) -> dict[MarginQuery, float]:
         """The queries of a level with the variance of their noise."""

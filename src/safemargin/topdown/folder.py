@@ -18,7 +18,7 @@ from typing import Literal
 
 import duckdb
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
 from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync
@@ -43,7 +43,7 @@ class DesignDocument(BaseModel):
     root: str
     attributes: dict[str, tuple[str, ...]]
     groupings: dict[str, GroupingDocument] = {}
-    rho: Share
+    rho_squared: Share = Field(validation_alias=AliasChoices("rho_squared", "rho"))  # rho: 0.1.0
     delta: float
     shares: list[Share]
     queries: list[dict[str, Share]]
@@ -80,7 +80,7 @@ class Folder:
                 "root": spine.names[0][0],
                 "attributes": dict(zip(attributes.names, attributes.categories, strict=True)),
                 "groupings": {grouping.name: _grouping(attributes, grouping) for grouping in attributes.groupings},
-                "rho": design.rho,
+                "rho_squared": design.rho_squared,
                 "delta": design.delta,
                 "shares": design.shares,
                 "queries": [{title(query): share for query, share in queries.items()} for queries in design.queries],
@@ -128,7 +128,7 @@ class Folder:
         return Design(
             spine,
             attributes,
-            document.rho,
+            document.rho_squared,
             document.delta,
             tuple(document.shares),
             tuple({attributes.query(title): share for title, share in level.items()} for level in document.queries),

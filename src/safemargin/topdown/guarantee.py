@@ -36,7 +36,7 @@ def neighbours(design: Design) -> str:
 def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None = None) -> dict[str, object]:
     """The guarantee in short, with all it does not cover; `composed` includes earlier releases.
 
-    `epsilon` follows from rho, `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
+    `epsilon` follows from rho², `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
     earlier releases is unknown here, so with them there is only the former.
     """
     kinds, levels = design.attributes, design.spine.levels
@@ -52,12 +52,12 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
     together = {}
     if composed is not None and composed.budget is not None:
         epsilon = published_epsilon(float(composed.budget), design.delta)
-        together = {"with_earlier": {"rho": str(composed.budget), "epsilon": epsilon}}
+        together = {"with_earlier": {"rho_squared": str(composed.budget), "epsilon": epsilon}}
     return {
         "mechanism": "TopDown with discrete Gaussian noise",
         "measure": "zero-concentrated differential privacy",
-        "rho": str(design.rho),
-        "epsilon": published_epsilon(float(design.rho), design.delta),
+        "rho_squared": str(design.rho_squared),
+        "epsilon": published_epsilon(float(design.rho_squared), design.delta),
         "epsilon_by_losses": loss_epsilon(design.moved, design.delta),
         "delta": design.delta,
         "neighbours": neighbours(design),

@@ -70,7 +70,7 @@ class JointRelease(ui.Result):
     def to_json(self) -> ui.Document:
         return {
             "schema": ui.SCHEMA,
-            "rho": str(self.guarantee.budget),
+            "rho_squared": str(self.guarantee.budget),
             "epsilon": self.epsilon,
             "guarantee": document(self.guarantee),
             HOUSEHOLDS: self.households.to_json(),
@@ -80,8 +80,8 @@ class JointRelease(ui.Result):
 
     def to_report(self) -> ui.Report:
         both = (
-            f"Households and persons together: rho {self.guarantee.budget} per person (epsilon {self.epsilon:.2f} at "
-            f"delta {self.persons.design.delta:g}). Tables of persons keep to those of households in every area."
+            f"Households and persons together: rho² = {self.guarantee.budget} per person (epsilon {self.epsilon:.2f} "
+            f"at delta {self.persons.design.delta:g}). Tables of persons keep to those of households in every area."
         )
         parts = [
             ui.Section(name.capitalize(), *release.to_report().parts)

@@ -82,11 +82,18 @@ class GroupingSection(ConfigSection):
 class BudgetSection(ConfigSection):
     """The budget and how it is split."""
 
-    rho: Share = Field(description="loss in zero-concentrated differential privacy")
+    rho_squared: Share = Field(description="rho² of zero-concentrated differential privacy")
     delta: Share = Field(default=Fraction(1, 10**10), description="for the conversion to epsilon")
     levels: Shares = Field(description="share of every level")
     queries: Shares = Field(default={}, description="share of every query, on levels that `at` does not list")
     at: Mapping[Name, Shares] = Field(default={}, description="shares of the queries of one level")
+
+    @model_rule(mode="before")
+    @classmethod
+    def _former_name(cls, value: object) -> object:
+        if isinstance(value, Mapping) and "rho" in value:
+            raise InputError("budget.rho: is called rho_squared, as in guarantees; the number stays the same")
+        return value
 
 
 class MarginSection(ConfigSection):

@@ -39,8 +39,8 @@ QUERY_NOTE = (
     "Standard errors are published with the release. Errors of the estimate should be as large, and 95 % of the counts "
     "within 1.96 standard errors. On a level with few areas both vary by chance."
 )
-BUDGET_COLUMNS = ("level", "query", "share of rho", "standard deviation")
-PLAN_COLUMNS = ("level", "query", "share of rho", "noise alone", "standard error", "95 % within")
+BUDGET_COLUMNS = ("level", "query", "share of rho²", "standard deviation")
+PLAN_COLUMNS = ("level", "query", "share of rho²", "noise alone", "standard error", "95 % within")
 
 GuaranteeSummary = Mapping[str, object]
 
@@ -81,7 +81,7 @@ class TopDownRelease(ui.Result):
         numbers: dict[str, ui.Cell] = {
             "areas": design.spine.areas,
             "counts in each": design.attributes.cells(design.attributes.detailed),
-            "rho": str(guarantee["rho"]),
+            "rho²": str(guarantee["rho_squared"]),
             f"epsilon at delta {design.delta:g}": f"{guarantee['epsilon']:.2f}",
             "by the losses of all counts": f"{guarantee['epsilon_by_losses']:.2f}",
         }
@@ -314,12 +314,13 @@ def _guarantee_text(guarantee: GuaranteeSummary) -> str:
     earlier = guarantee.get("with_earlier")
     both = ""
     if isinstance(earlier, dict):
-        both = f" With the earlier releases that tables agree with: rho {earlier['rho']} "
+        both = f" With the earlier releases that tables agree with: rho² = {earlier['rho_squared']} "
         both += f"(epsilon {earlier['epsilon']:.2f})."
     return (
-        f"rho {guarantee['rho']} in zero-concentrated differential privacy (epsilon {guarantee['epsilon']:.2f} at "
-        f"delta {guarantee['delta']:g}, {guarantee['epsilon_by_losses']:.2f} by the losses of all counts), for "
-        f"{guarantee['neighbours']}. Exact: {'; '.join(_texts(guarantee, 'invariants'))}.{both}"
+        f"rho² = {guarantee['rho_squared']} in zero-concentrated differential privacy (epsilon "
+        f"{guarantee['epsilon']:.2f} at delta {guarantee['delta']:g}, {guarantee['epsilon_by_losses']:.2f} by the "
+        f"losses of all counts), for {guarantee['neighbours']}. Exact: "
+        f"{'; '.join(_texts(guarantee, 'invariants'))}.{both}"
     )
 
 

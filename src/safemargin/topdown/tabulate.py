@@ -31,7 +31,7 @@ def read_design(project: TopDownProject) -> Design:
     return Design(
         spine,
         kinds,
-        project.budget.rho,
+        project.budget.rho_squared,
         float(project.budget.delta),
         project.shares,
         project.queries,
