@@ -21,7 +21,7 @@ from safemargin.voting.sampling import sample
 
 Vote = tuple[int, ...]
 Votes = tuple[Vote, ...]
-NAMES = "abcdefg"
+NAMES = "abcdefghijkl"
 
 
 def place(vote: Vote, c: int) -> int:
@@ -38,15 +38,19 @@ def first_of(scores: list[Fraction] | list[int]) -> int:
 
 
 def points(weights: list[int], unnamed_share: bool = True) -> Callable[[Votes, int], int]:
-    def winner(votes: Votes, m: int) -> int:
+    def summed(votes: Votes, m: int) -> list[Fraction]:
         scores = [Fraction(0)] * m
         for vote in votes:
             left = weights[len(vote) :]
             rest = Fraction(sum(left), len(left)) if left and unnamed_share else Fraction(0)
             for c in range(m):
                 scores[c] += weights[vote.index(c)] if c in vote else rest
-        return first_of(scores)
+        return scores
 
+    def winner(votes: Votes, m: int) -> int:
+        return first_of(summed(votes, m))
+
+    winner.scores = summed  # type: ignore[attr-defined]
     return winner
 
 
@@ -105,6 +109,9 @@ def kemeny(votes: Votes, m: int) -> int:
     return orders[first_of(scores)][0]
 
 
+DUELS = (maximin, copeland, schulze, ranked_pairs)
+
+
 def plain_rules(m: int) -> dict[str, Callable[[Votes, int], int]]:
     rules = {
         "plurality": points([1] + [0] * (m - 1), unnamed_share=False),
@@ -155,6 +162,13 @@ def tied(rule: Callable[[Votes, int], int], votes: Votes, m: int) -> frozenset[i
     return frozenset(winners)
 
 
+def scores_of(rule: Callable[[Votes, int], int], votes: Votes, m: int) -> object:
+    """The sums of a rule: points of every candidate, or margins of every duel."""
+    if rule in DUELS:
+        return tuple(margin(votes, a, b) for a, b in permutations(range(m), 2))
+    return tuple(rule.scores(votes, m))  # type: ignore[attr-defined]
+
+
 def published(rule: Callable[[Votes, int], int], publish: str, m: int) -> Callable[[Votes], object]:
     if publish == "winner":
         return lambda votes: rule(votes, m)
@@ -162,6 +176,8 @@ def published(rule: Callable[[Votes, int], int], publish: str, m: int) -> Callab
         return lambda votes: tied(rule, votes, m)
     if publish == "tops":
         return lambda votes: tuple(sorted(Counter(vote[0] for vote in votes).items()))
+    if publish == "scores":
+        return lambda votes: scores_of(rule, votes, m)
     return lambda votes: tuple(sorted(Counter(votes).items()))
 
 
@@ -190,9 +206,11 @@ def check(seed: int, folder: Path) -> int:
     beliefs = [random_shares(draw, m) for _ in range(draw.choice([1, 1, 2]))]
     files = [write_belief(folder / f"{number}.csv", shares) for number, shares in enumerate(beliefs)]
     forms = ["winner", "histogram", "tops"] + (["all ties"] if m <= 4 and draw.random() < 0.3 else [])
+    forms += ["scores"] if hasattr(rule, "scores") or rule in DUELS else []
     compared = 0
     for publish in forms:
-        if publish == "tops" and any(len({vote[0] for vote in shares}) < 2 for shares in beliefs):
+        alike = [{published(rule, publish, m)((vote,)) for vote in shares} for shares in beliefs]
+        if publish in ("tops", "scores") and any(len(results) < 2 for results in alike):
             continue
         result = published(rule, publish, m)
         expected = max(largest(chances(result, n, shares, list(shares)), epsilon) for shares in beliefs)
@@ -218,6 +236,18 @@ def test_random_elections(part: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_thousand_random_elections(tmp_path: Path) -> None:
     assert sum(check(seed, tmp_path) for seed in range(100, 900)) >= 2_000
+
+
+@pytest.mark.parametrize("publish", ["winner", "histogram", "tops", "scores"])
+@pytest.mark.parametrize("name", list(plain_rules(3)))
+def test_every_ranking_equally_likely(name: str, publish: str) -> None:
+    """Rules that distinguish few rankings still have all of them behind the votes that they count."""
+    rule, shares = plain_rules(3)[name], dict.fromkeys(permutations(range(3)), Fraction(1, 6))
+    if publish == "scores" and not hasattr(rule, "scores") and rule not in DUELS:
+        return
+    expected = largest(chances(published(rule, publish, 3), 4, shares, list(shares)), 0.2)
+    got = outcome(name, 3, 4, publish=publish, epsilon=0.2)
+    assert got.exact and got.delta == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("publish", ["winner", "histogram", "tops", "groups"])
@@ -325,9 +355,19 @@ def test_a_rule_of_ones_own(tmp_path: Path) -> None:
         outcome(lambda counts: "nobody", candidates=3, voters=3)
 
 
-@pytest.mark.parametrize(("m", "seats"), [(3, 2), (4, 2)])
-def test_committees(m: int, seats: int, tmp_path: Path) -> None:
-    shares = random_shares(random.Random(m), m)
+def test_a_rule_of_ones_own_need_not_be_monotone(tmp_path: Path) -> None:
+    """Of two candidates the first wins with an odd number of votes: by hand, with 1/3 for each and three others."""
+    file = write_belief(tmp_path / "belief.csv", {(0, 1): Fraction(1, 3), (1, 0): Fraction(2, 3)})
+    odd = Fraction(3 * 4 + 1, 27)  # one or three of three others
+    got = outcome(lambda counts: "ba"[counts.get("a>b", 0) % 2], "a,b", 4, file)  # type: ignore[misc]
+    assert got.exact and got.delta == pytest.approx(float(abs(1 - 2 * odd)), abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", [None, "trails", "enumeration"])
+@pytest.mark.parametrize(("m", "seats"), [(3, 2), (4, 2), (10, 4), (12, 6)])
+def test_committees(m: int, seats: int, engine: str | None, tmp_path: Path) -> None:
+    """Also with hundreds of committees, those of the last candidates being the likely ones."""
+    shares = {(c,): Fraction(1, 4) for c in range(m - 4, m)} if m > 7 else random_shares(random.Random(m), m)
 
     def committee(votes: Votes) -> frozenset[int]:
         tops = Counter(vote[0] for vote in votes)
@@ -335,9 +375,15 @@ def test_committees(m: int, seats: int, tmp_path: Path) -> None:
 
     file = write_belief(tmp_path / "belief.csv", shares)
     expected = largest(chances(committee, 5, shares, list(shares)), 0.0)
-    got = outcome(f"committee-{seats}", ",".join(NAMES[:m]), 5, file)
-    assert got.delta == pytest.approx(expected, abs=1e-12)
+    got = outcome(f"committee-{seats}", ",".join(NAMES[:m]), 5, file, engine=engine)
+    assert got.exact and got.delta == pytest.approx(expected, abs=1e-12)
     assert all(name.count("+") == seats - 1 for name in got.results)
+
+
+def test_ties_of_committees_are_refused() -> None:
+    """Committees of all but one are as many as candidates, and still no single winners."""
+    with pytest.raises(Exception, match="one winner"):
+        outcome("committee-2", 3, 5, ties="all")
 
 
 @pytest.mark.slow

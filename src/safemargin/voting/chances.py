@@ -105,7 +105,7 @@ class Chances:
 
 def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 0.0, slack: float = 0.0) -> Chances:
     """From how likely each pattern is: the result for every vote of the person, the others' votes staying."""
-    rows = np.array([np.frombuffer(key, dtype=np.int8) for key in patterns], dtype=np.int64)
+    rows = np.array([np.frombuffer(key, dtype=_number_of(results)) for key in patterns], dtype=np.int64)
     weights = np.array(list(patterns.values()))
     pivotal = (rows != rows[:, :1]).any(axis=1)
     kinds = rows.shape[1]
@@ -122,17 +122,24 @@ def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 
         return Chances(np.log(likely) + shift, gaps, shift, slack)
 
 
-def gather(patterns: dict[bytes, float], results: IntArray, weights: FloatArray) -> BoolArray:
+def _number_of(results: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest type that holds every result: committees may be thousands."""
+    return np.uint8 if results <= 1 << 8 else np.uint32
+
+
+def gather(patterns: dict[bytes, float], results: IntArray, weights: FloatArray, outcomes: int) -> BoolArray:
     """Add the weights of cells to their patterns; `results` has a row per vote. Returns which cells are pivotal."""
+    number = _number_of(outcomes)
     pivotal: BoolArray = (results != results[0]).any(axis=0)
     kinds = len(results)
     for result, weight in enumerate(np.bincount(results[0, ~pivotal], weights[~pivotal])):
         if weight:
-            key = np.full(kinds, result, dtype=np.int8).tobytes()
+            key = np.full(kinds, result, dtype=number).tobytes()
             patterns[key] = patterns.get(key, 0.0) + float(weight)
     if pivotal.any():
-        rows = np.ascontiguousarray(results[:, pivotal].T.astype(np.int8))
-        packed = rows.view(np.dtype((np.void, kinds))).ravel()  # a row as one value, so that unique sorts only once
+        rows = np.ascontiguousarray(results[:, pivotal].T.astype(number))
+        # a row as one value, so that unique sorts only once
+        packed = rows.view(np.dtype((np.void, rows.strides[0]))).ravel()
         distinct, group = np.unique(packed, return_inverse=True)
         for key, weight in zip(distinct, np.bincount(group.ravel(), weights[pivotal]), strict=True):
             patterns[key.tobytes()] = patterns.get(key.tobytes(), 0.0) + float(weight)
@@ -179,7 +186,7 @@ def enumerate_votes(kinds: Kinds, progress: Progress = no_progress) -> Chances:
     for counts in all_counts(kinds.others, len(kinds)):
         sums = counts @ kinds.adds + kinds.offset
         results = np.stack([kinds.rule.winners(sums + row) for row in kinds.adds])
-        gather(patterns, results, np.exp(log_multinomial(counts, kinds.weights)))
+        gather(patterns, results, np.exp(log_multinomial(counts, kinds.weights)), kinds.rule.outcomes)
         done += len(counts)
         progress("enumerating", done, total)
     return from_patterns(patterns, kinds.rule.outcomes)

@@ -95,8 +95,9 @@ def counts_fraction(voters: int, shares: Sequence[Fraction]) -> Fraction:
 
 
 def has_two_candidates(kinds: Kinds) -> bool:
-    """Whether there are two candidates, and one kind of vote for each."""
-    return kinds.rule.candidates == 2 and len(kinds) == 2 and kinds.rule.outcomes == 2
+    """Whether there are two candidates, one kind of vote for each, and votes for somebody never harm them."""
+    monotone = not kinds.rule.needs_counts  # a rule of one's own may ask for an odd number of votes
+    return kinds.rule.candidates == 2 and len(kinds) == 2 and kinds.rule.outcomes == 2 and monotone
 
 
 def threshold(kinds: Kinds) -> int:

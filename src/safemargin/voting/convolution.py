@@ -47,10 +47,13 @@ class VoteGrid:
         return prod(others * int(most) + 1 for most in self.steps.max(axis=0, initial=0))
 
 
-def grid_of(kinds: Kinds) -> VoteGrid:
-    """The smallest grid found: independent columns of what votes add; or else the sums, or the counts of every kind."""
+def grid_of(kinds: Kinds, *, is_order: bool = True) -> VoteGrid:
+    """The smallest grid found: independent columns of what votes add; or else the sums, or the counts of every kind.
+
+    With `is_order` a point says in which order the sums are, all that a winner needs; otherwise the sums themselves.
+    """
     columns = kinds.adds.shape[1]
-    grid = None if kinds.rule.needs_counts or columns > MAX_COLUMNS else _independent_grid(kinds)
+    grid = None if kinds.rule.needs_counts or columns > MAX_COLUMNS else _independent_grid(kinds, is_order)
     if grid is not None:
         return grid
     if kinds.rule.needs_counts or len(kinds) <= columns:
@@ -59,12 +62,12 @@ def grid_of(kinds: Kinds) -> VoteGrid:
     return VoteGrid(kinds.adds - least, least, np.eye(kinds.adds.shape[1], dtype=np.int64), 1)
 
 
-def _independent_grid(kinds: Kinds) -> VoteGrid | None:
+def _independent_grid(kinds: Kinds, is_order: bool) -> VoteGrid | None:
     """A grid with as many dimensions as the sums have rank; none if their factors are beyond small numbers."""
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]  # only the order of sums counts, so one of them may be taken from all
     ranks = [int(np.linalg.matrix_rank(columns.astype(np.float64))) for columns in (raw, free)]
-    columns, rank = (free, ranks[1]) if ranks[1] < ranks[0] else (raw, ranks[0])
+    columns, rank = (free, ranks[1]) if is_order and ranks[1] < ranks[0] else (raw, ranks[0])
     steps = _independent(columns, rank)
     least = steps.min(axis=0)
     solution = np.linalg.lstsq(steps.astype(np.float64), columns.astype(np.float64), rcond=None)[0]
@@ -153,7 +156,7 @@ def chances_from(law: FloatArray, kinds: Kinds, grid: VoteGrid) -> Chances:
     """The winner at every point of a law of the others' sums, for every vote of the person."""
     patterns: dict[bytes, float] = {}
     for cells, results in _occupied(kinds, grid, law):
-        gather(patterns, results, law.ravel()[cells])
+        gather(patterns, results, law.ravel()[cells], kinds.rule.outcomes)
     return from_patterns(patterns, kinds.rule.outcomes)
 
 

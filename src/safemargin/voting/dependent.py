@@ -38,7 +38,7 @@ def measure_grouped(
     if election.known:
         raise InputError("known: a belief with groups does not state which group a known vote belongs to")
     kinds, numbers = counted(election, publish)
-    grid = grid_of(kinds)
+    grid = grid_of(kinds, is_order=publish == "winner")
     steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds) * len(belief.groups)
     if publish != "groups" and steps > MAX_STEPS:
         raise TooLargeError(f"voters = {belief.voters:,}: too many for groups with shares of their own")

@@ -111,7 +111,7 @@ def transform(kinds: Kinds, grid: VoteGrid, progress: Progress) -> Chances:
             error = np.minimum(errors[number, own], most)
             logs = np.minimum(np.log(flat[cells]) + window.log_factor(points), most)
             weights = np.exp(np.minimum(logs - shift, 700.0))
-            pivotal = gather(patterns, results_on(kinds, grid, points), weights)
+            pivotal = gather(patterns, results_on(kinds, grid, points), weights, kinds.rule.outcomes)
             slack += float(np.exp(np.minimum(error[pivotal] - shift, 700.0)).sum())
             progress("transforming", start + len(cells), len(held))
     return from_patterns(patterns, kinds.rule.outcomes, shift, slack)

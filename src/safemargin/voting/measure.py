@@ -42,6 +42,7 @@ MAX_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, a value is not called exact."""
 FLOAT_ERROR = 1e-12
 """Relative error of sums of positive floating-point numbers, as engines showed it against fractions."""
+ALIKE = "belief: all votes count alike in what is published; nothing can be inferred"
 ROUNDS = 4
 MAX_STARTS = 40
 
@@ -112,7 +113,7 @@ def _counts(election: Election, publish: str, epsilon: float, curve: Sequence[fl
     votes, shares = counted_kinds(election, publish)
     voters = election.others + 1
     if len(shares) < 2:
-        raise InputError("belief: all votes count alike in what is published; nothing can be inferred")
+        raise InputError(ALIKE)
     numbers = [float(share) for share in shares]
     worst = counts_worst(voters, numbers, epsilon)
     privacy = privacy_of(election, publish, epsilon, worst, "histogram formula", votes, ROUNDING * worst.delta)
@@ -123,6 +124,8 @@ def _counts(election: Election, publish: str, epsilon: float, curve: Sequence[fl
 def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list[Fraction]]:
     """The kinds of votes that are counted, with their shares; of very many equal ones the two that matter."""
     belief, rule = election.belief, election.rule
+    if publish == "tops" and belief.behind > 1:  # the votes are kinds of the rule, and their favourites mean nothing
+        return [(c,) for c in range(rule.candidates)], [Fraction(1, rule.candidates)] * rule.candidates
     if publish == "tops":
         merged: dict[Ranking, Fraction] = {}
         for vote, share in zip(belief.votes, belief.shares, strict=True):
@@ -137,7 +140,9 @@ def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list
 
 def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> OutcomePrivacy:
     kinds = election.kinds
-    grid = grid_of(kinds)
+    if len(kinds) < 2:
+        raise InputError(ALIKE)
+    grid = grid_of(kinds, is_order=False)
     if grid.cells(kinds.others) * kinds.others * len(kinds) > MAX_STEPS:
         raise InputError(
             f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram"

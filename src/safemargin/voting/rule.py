@@ -116,6 +116,8 @@ class Rule(ABC):
     candidates: int
     is_proved: ClassVar[bool] = True
     """Whether the rule is monotone, locally stable and canceling-out, as Theorem 3 needs (checked in the tests)."""
+    is_single: ClassVar[bool] = True
+    """Whether a result is one candidate."""
     needs_counts: ClassVar[bool] = False
     """Whether the sums must be counts of votes: then no smaller grid stands for them."""
 

@@ -109,9 +109,10 @@ class AllTies(Rule):
 
     rule: Rule
     is_proved = False  # the theorems are about one winner
+    is_single = False
 
     def __post_init__(self) -> None:
-        if self.rule.outcomes != self.candidates or isinstance(self.rule, OwnRule):
+        if not self.rule.is_single or isinstance(self.rule, OwnRule):
             raise InputError("ties = 'all': is for rules of this program with one winner")
         if self.candidates > MAX_TIED_CANDIDATES:
             raise TooLargeError(f"ties: {self.candidates} candidates have too many orders; name one of them")

@@ -152,7 +152,7 @@ class Extremes:
     def _open(self, sums: IntArray) -> BoolArray:
         """Elections in which one vote may change the result."""
         rule, adds = self.kinds.rule, self.kinds.adds
-        if not isinstance(rule, Positional) or rule.outcomes != rule.candidates:
+        if not isinstance(rule, Positional) or not rule.is_single:
             return ~rule.settled(sums)
         lead = np.partition(sums, -2, axis=1)
         return np.asarray(lead[:, -1] - lead[:, -2] <= (adds.max(axis=1) - adds.min(axis=1)).max())

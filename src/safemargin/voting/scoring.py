@@ -84,11 +84,12 @@ class Plurality(Approval):
 
 
 @dataclass(frozen=True)
-class Committee(Plurality):
+class Committee(Approval):
     """The `seats` candidates with most first places form a committee; who got how many is not published."""
 
     seats: int = 1
     is_proved = False  # the theorems are about one winner
+    is_single = False
 
     @classmethod
     def for_seats(cls, candidates: int, seats: int) -> "Committee":
