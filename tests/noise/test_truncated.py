@@ -10,7 +10,7 @@ import pytest
 from safemargin import noise
 from safemargin.core import InputError
 from safemargin.noise.pictures import averaging_rows, exposure_rows, tail_rows, tuple_rows, utility_rows
-from safemargin.noise.plan import count, plan
+from safemargin.noise.plan import MOST_DROPPED, count, plan
 from safemargin.noise.planner import Output, Wishes, cut
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.truncated import hockey_stick, law_variance, truncated_bound, truncated_delta, truncated_law
@@ -125,6 +125,14 @@ def test_the_table_to_drop_leaves_room() -> None:
         needed[table.name] = plan(parse_programme(head + "\n".join(kept)), **narrow).least_variance
     assert needed[made.drop.tables[0]] == min(needed.values())
     assert any("Drop" in sentence or "still needed" in sentence for sentence in made.sentences)
+
+
+def test_many_tables_to_drop_end_with_what_is_still_needed() -> None:
+    axes = "\n".join(f"[[tables]]\naxes = {list(three)}" for three in itertools.combinations("ABCDEF", 3))
+    variables = "\n".join(f"{name} = 3" for name in "ABCDEF")
+    made = plan(parse_programme(f"[variables]\n{variables}\n{axes}\n"), confidence=0.3, largest_bound=1)
+    assert made.drop is not None and len(made.drop.tables) == MOST_DROPPED and made.drop.recommended is None
+    assert any("is still needed" in sentence for sentence in made.sentences)
 
 
 def test_the_pictures_hold_what_the_formulas_say() -> None:

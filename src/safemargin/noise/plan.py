@@ -320,6 +320,7 @@ def planned(output: Output, wishes: Wishes) -> NoisePlan:
 def dropped(programme: Programme, wishes: Wishes) -> Drop | None:
     """Which tables to drop so that noise survives: one after another the table that lowers the needed variance most."""
     gone: list[str] = []
+    drop = None
     while len(programme.tables) > 1 and len(gone) < MOST_DROPPED:
         rest = [
             replace(programme, tables=tuple(other for other in programme.tables if other is not table))
@@ -330,6 +331,7 @@ def dropped(programme: Programme, wishes: Wishes) -> Drop | None:
         gone.append(programme.tables[best].name)
         programme = rest[best]
         made = planned(count(programme, ""), wishes)
-        if made.recommended is not None or len(programme.tables) == 1:
-            return Drop(tuple(gone), made.least_variance, made.recommended)
-    return None
+        drop = Drop(tuple(gone), made.least_variance, made.recommended)
+        if made.recommended is not None:
+            break
+    return drop
