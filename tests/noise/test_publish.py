@@ -1,5 +1,6 @@
 """Publishing a programme: counts of records, the same noise for the same people, and what is refused."""
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -297,6 +298,27 @@ def test_categories_that_occur_are_stated_as_exact(folder: Path) -> None:
     assert listed.guarantee is not None and listed.guarantee.invariants == ()
 
 
+def test_rounded_laplace_noise_has_the_delta_of_its_law(folder: Path) -> None:
+    """Eight statistics; the law from integrals of the density, delta from its definition."""
+    epsilon, per_count = 0.5, 0.01
+    made = drawn(folder, law="laplace", epsilon=epsilon, delta=per_count)
+    bound = made.parameters["bound"]
+    assert isinstance(bound, int) and made.guarantee is not None and made.guarantee.epsilon == 8 * epsilon
+
+    def delta(reach: int) -> float:
+        def mass(k: int) -> float:
+            ends = np.abs([k - 0.5, k + 0.5])
+            parts = np.exp(-epsilon * ends) / 2
+            return float(1 - parts.sum() if k == 0 else abs(parts[0] - parts[1]))
+
+        law = {k: mass(k) for k in range(-reach, reach + 1)}
+        gaps = (p - math.exp(epsilon) * law.get(k - 1, 0.0) for k, p in law.items())
+        return sum(max(gap, 0.0) for gap in gaps) / sum(law.values())
+
+    assert delta(bound) <= per_count < delta(bound - 1)
+    assert made.guarantee.delta == pytest.approx(8 * delta(bound), rel=1e-9)
+
+
 def test_gaussian_noise_states_rho(folder: Path) -> None:
     made = drawn(folder, law="gaussian", variance=4.0)
     assert made.guarantee is not None and made.guarantee.rho_squared == pytest.approx(8 / (2 * 4.0))
@@ -305,7 +327,8 @@ def test_gaussian_noise_states_rho(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("noise", "said"),
     [
-        ({"law": "dice"}, "law = 'dice': must be one of keys, geometric, gaussian"),
+        ({"law": "dice"}, "law = 'dice': must be one of keys, geometric, laplace, gaussian"),
+        ({"law": "laplace"}, "epsilon is needed"),
         ({}, "id and secret go with the law keys"),
         (
             {"law": "geometric", "id": "id", "secret": "secret.key", "epsilon": 1.0},

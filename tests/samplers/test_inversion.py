@@ -20,6 +20,8 @@ LAWS = [
     IntegerLaw(Fraction(0.7), Fraction(0), bound=5),
     IntegerLaw(Fraction(0), Fraction(1, 8), bound=9),
     IntegerLaw(Fraction(2), Fraction(1, 7), bound=1),
+    IntegerLaw(Fraction(1, 2), Fraction(0), is_rounded=True),
+    IntegerLaw(Fraction(0.9), Fraction(0), bound=4, is_rounded=True),
 ]
 SHORT = 4
 """Bits of a short word."""
@@ -38,6 +40,9 @@ def distribution(law: IntegerLaw, far: int = 300) -> dict[int, Decimal]:
         reach = far if law.bound is None else law.bound
         a, b = (Decimal(part.numerator) / part.denominator for part in (law.linear, law.square))
         weights = {k: (-(a * abs(k) + b * k * k)).exp() for k in range(-reach, reach + 1)}
+        if law.is_rounded:  # integrals of the density of Laplace noise around every integer
+            half, step = (-a / 2).exp(), (a / 2).exp() - (-a / 2).exp()
+            weights = {k: weight * step / 2 if k else 1 - half for k, weight in weights.items()}
         whole, total, ends = sum(weights.values()), Decimal(0), {}
         for k, weight in weights.items():
             total += weight

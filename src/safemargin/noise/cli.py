@@ -78,7 +78,9 @@ def publish(
     ] = None,
     variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
     bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
-    law: Annotated[str, typer.Option(help="Noise by cell keys (keys), or drawn: geometric or gaussian.")] = "keys",
+    law: Annotated[
+        str, typer.Option(help="Noise by cell keys (keys), or drawn: geometric, laplace or gaussian.")
+    ] = "keys",
     epsilon: Annotated[float | None, typer.Option(help="Epsilon of drawn noise on one count.")] = None,
     delta: Annotated[float | None, typer.Option(help="Largest delta of drawn noise on one count, for a bound.")] = None,
     sampler: Annotated[str | None, typer.Option(help="How noise is drawn: inversion or opendp.")] = None,

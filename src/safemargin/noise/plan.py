@@ -26,6 +26,7 @@ from safemargin.noise.planner import (
 from safemargin.noise.programme import Programme, load_programme
 from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number
 from safemargin.noise.redundancy import tuples as count_tuples
+from safemargin.noise.truncated import LAWS as TRUNCATED
 from safemargin.samplers import at_least, positive
 
 MOST_DROPPED = 10
@@ -62,8 +63,8 @@ class NoisePlan(ui.Result):
 
     @property
     def best_truncated(self) -> TruncatedPoint | None:
-        """The surviving truncated noise with the smallest delta."""
-        survives = (point for point in self.truncated if point.fate == "survives")
+        """The surviving truncated noise with the smallest delta; Laplace noise has a larger epsilon than geometric."""
+        survives = (point for point in self.truncated if point.fate == "survives" and point.law != "laplace")
         return min(survives, key=lambda point: point.delta, default=None)
 
     @property
@@ -310,7 +311,7 @@ def planned(output: Output, wishes: Wishes) -> NoisePlan:
         next((point for point in tried if point.fate == "survives"), None),
         tuple(
             point
-            for law in ("geometric", "gaussian")
+            for law in TRUNCATED
             for bound in bounds
             if (point := cut(law, bound, rounded_up(least), output.tuples, wishes)) is not None
         ),

@@ -77,7 +77,7 @@ class Point:
 class TruncatedPoint:
     """Noise of a law with the variance that averaging needs, drawn again beyond a bound: (epsilon, delta) per count.
 
-    `parameter` is the epsilon of geometric noise, the variance of Gaussian noise before it is cut.
+    `parameter` is the epsilon of geometric and Laplace noise, the variance of Gaussian noise before it is cut.
     """
 
     law: str
@@ -200,12 +200,12 @@ def cut(law: str, bound: int, variance: float, splits: Splits, wishes: Wishes) -
         return None
     from scipy.optimize import brentq  # slow to import, and few calls need it
 
-    # The variance of cut geometric noise falls in epsilon, that of Gaussian noise rises in its own; both end uniform.
-    ends = (1e-9, 50.0) if law == "geometric" else (1e-3, 1e9)
+    # The variance of Gaussian noise that is cut rises in its own, that of the others falls in epsilon; all end uniform.
+    ends = (1e-3, 1e9) if law == "gaussian" else (1e-9, 50.0)
     parameter = float(brentq(lambda x: law_variance(truncated_law(law, x, bound)) - variance, *ends))
     chances = truncated_law(law, parameter, bound)
     # Gaussian noise has many pairs of epsilon and delta: the epsilon of geometric noise of this variance is comparable.
-    epsilon = parameter if law == "geometric" else epsilon_of(variance)
+    epsilon = epsilon_of(variance) if law == "gaussian" else parameter
     risk = bound_risk(bound, splits, lambda parts: reveal_chance(bound, parts=parts, law=chances))
     fate = "bound disclosed" if risk > wishes.confidence else "survives"
     return TruncatedPoint(law, bound, parameter, epsilon, hockey_stick(chances, epsilon), risk, fate)

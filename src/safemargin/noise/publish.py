@@ -33,11 +33,14 @@ from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
 from safemargin.noise.records import Data, RecordColumns, read_cells
 from safemargin.noise.redundancy import published_statistics
-from safemargin.noise.truncated import truncated_bound, truncated_delta
+from safemargin.noise.truncated import hockey_stick, truncated_bound, truncated_delta, truncated_law
 from safemargin.samplers import (
     HASHED,
+    LARGEST_BOUND,
     DiscreteGaussian,
     Geometric,
+    RoundedLaplace,
+    at_least,
     noise_of,
     positive,
     ptable,
@@ -49,7 +52,7 @@ from safemargin.ui import Document, Report, Result, plural
 
 MOST_CELLS = 5_000_000
 """Cells of all statistics together."""
-LAWS = ("keys", "geometric", "gaussian")
+LAWS = ("keys", "geometric", "laplace", "gaussian")
 AddNoise = Callable[[IntArray, IntArray], IntArray]
 """Noisy counts from counts and the cell of every profile."""
 
@@ -121,9 +124,9 @@ def publish(
     """Count every statistic of a programme from records (a file or a DataFrame), and add noise to it.
 
     With `law` "keys" the people in a cell select its noise: `id` is the column that distinguishes people, the same in
-    every release, and without a variance and a bound the plan's recommendation is used. "geometric" noise has an
-    `epsilon` per count, "gaussian" noise a variance; beyond a `bound`, or the smallest that `delta` per count allows,
-    it is drawn again. Then there are no keys, and the guarantee is for all statistics together.
+    every release, and without a variance and a bound the plan's recommendation is used. "geometric" and "laplace" noise
+    have an `epsilon` per count, "gaussian" noise a variance; beyond a `bound`, or the smallest that `delta` per count
+    allows, it is drawn again. Then there are no keys, and the guarantee is for all statistics together.
     """
     planned = programme if isinstance(programme, Programme) else load_programme(programme)
     printed = published_statistics(planned)
@@ -133,10 +136,10 @@ def publish(
         raise InputError("id and secret go with the law keys, which needs both")
     parameters: dict[str, float | int | None]
     stated, hidden = None, b""
-    noise: Geometric | DiscreteGaussian | None = None
+    noise: Geometric | RoundedLaplace | DiscreteGaussian | None = None
     if law == "keys":
         if epsilon is not None or delta is not None or sampler is not None:
-            raise InputError("epsilon, delta and sampler go with the laws geometric and gaussian")
+            raise InputError("epsilon, delta and sampler go with the laws geometric, laplace and gaussian")
         variance, bound = _planned(planned, str(programme), variance, bound)
         parameters = {"variance": variance, "bound": bound}
         table = ptable(request(bound, variance))[0]
@@ -173,21 +176,24 @@ def _planned(programme: Programme, name: str, variance: float | None, bound: int
 
 def _drawn(
     law: str, statistics: int, epsilon: float | None, variance: float | None, bound: int | None, delta: float | None
-) -> tuple[Geometric | DiscreteGaussian, Guarantee, dict[str, float | int | None]]:
+) -> tuple[Geometric | RoundedLaplace | DiscreteGaussian, Guarantee, dict[str, float | int | None]]:
     """Noise without keys, its guarantee for all statistics, and its parameters, which are public."""
     if bound is not None and delta is not None:
         raise InputError("give one of bound and delta")
     if (law == "gaussian") != (variance is not None):
         raise InputError("variance goes with the law gaussian, which needs it")
-    if epsilon is None and (law == "geometric" or bound is not None or delta is not None):
+    if epsilon is None and (law != "gaussian" or bound is not None or delta is not None):
         raise InputError("epsilon is needed: that of the noise on one count")
     own = variance if law == "gaussian" else None
     if delta is not None and epsilon is not None:
-        bound = int(truncated_bound(epsilon, delta, 1, law, own))
-    noise: Geometric | DiscreteGaussian
+        bound = _bound(law, epsilon, delta, own)
+    noise: Geometric | RoundedLaplace | DiscreteGaussian
     if law == "geometric":
         noise = Geometric(positive("epsilon", epsilon or 0.0), bound)
         name, size = "two-sided geometric noise", f"epsilon {epsilon:g}"
+    elif law == "laplace":
+        noise = RoundedLaplace(positive("epsilon", epsilon or 0.0), bound)
+        name, size = "Laplace noise rounded to integers", f"epsilon {epsilon:g}"
     else:
         noise = DiscreteGaussian(Fraction(positive("variance", variance or 0.0)), bound)
         name, size = "discrete Gaussian noise", f"variance {variance:g}"
@@ -205,11 +211,27 @@ def _drawn(
     # Guarantees of independent noise add up over statistics: basic composition.
     loss, slack = statistics * epsilon, 0.0
     if bound is not None:
-        slack = min(1.0, statistics * truncated_delta(epsilon, bound, 1, law, own))
+        slack = min(1.0, statistics * _delta(law, epsilon, bound, own))
     text = f"{start}, so one person more or less changes the probability of any result by a factor of at most "
     text += f"exp({loss:g})"
     text += "." if bound is None else f", except for results of probability {slack:.3g}."
     return noise, about_a_person(name, text, loss, slack), {**parameters, "total_epsilon": loss, "total_delta": slack}
+
+
+def _delta(law: str, epsilon: float, bound: int, variance: float | None) -> float:
+    """Delta of the noise on one count, as it is printed: an integer."""
+    if law != "laplace":
+        return truncated_delta(epsilon, bound, 1, law, variance)
+    return hockey_stick(truncated_law(law, epsilon, at_least("bound", bound, 1, LARGEST_BOUND)), epsilon)
+
+
+def _bound(law: str, epsilon: float, delta: float, variance: float | None) -> int:
+    """The smallest bound that delta per count allows."""
+    bound = math.ceil(truncated_bound(epsilon, delta, 1, law, variance))
+    # Rounding comes after the noise, so Laplace noise on the reals has the larger bound.
+    while law == "laplace" and bound > 1 and _delta(law, epsilon, bound - 1, None) <= delta:
+        bound -= 1
+    return bound
 
 
 def _given_categories(stated: Guarantee, programme: Programme, printed: Iterable[Statistic]) -> Guarantee:

@@ -1,7 +1,8 @@
 """Noise that is drawn again beyond a bound: (epsilon, delta) in place of epsilon (section 2.3 and [9] of the paper).
 
 A bound rules pure privacy out: what only one of two neighbours can become has probability delta. Geometric and Gaussian
-noise are on the integers, as counts are published with them; Laplace noise is on the reals, for reference.
+noise are on the integers, as counts are published with them. Laplace noise is on the reals; `truncated_law` has it
+rounded to integers, as it is published.
 """
 
 import math
@@ -16,13 +17,17 @@ LAWS = ("geometric", "laplace", "gaussian")
 
 
 def truncated_law(law: str, parameter: float, bound: int) -> FloatArray:
-    """Probabilities of `-bound ... bound`: `parameter` is the epsilon of geometric noise, or the variance of Gaussian.
+    """Probabilities of `-bound ... bound`: `parameter` is the variance of Gaussian noise, or the epsilon of the others.
 
     >>> [round(float(p), 4) for p in truncated_law("geometric", math.log(2), 1)]
     [0.25, 0.5, 0.25]
     """
     sizes = np.arange(-bound, bound + 1)
-    weights: FloatArray = np.exp(-parameter * abs(sizes) if law == "geometric" else -(sizes**2) / (2 * parameter))
+    weights: FloatArray = np.exp(-(sizes**2) / (2 * parameter) if law == "gaussian" else -parameter * abs(sizes))
+    if law == "laplace":
+        weights[bound] = 2 / (
+            1 + math.exp(parameter / 2)
+        )  # the integral around zero, over that around k less its decay
     weights /= weights.sum()
     return weights
 

@@ -62,11 +62,15 @@ def exp_interval(exponent: Fraction, bits: int) -> Interval:
 
 @dataclass(frozen=True)
 class IntegerLaw:
-    """Probabilities proportional to `exp(-(linear |k| + square k^2))` on the integers, within `bound` if given."""
+    """Probabilities proportional to `exp(-(linear |k| + square k^2))` on the integers, within `bound` if given.
+
+    With `is_rounded` the law is that of Laplace noise rounded to integers: the same, with another weight of zero.
+    """
 
     linear: Fraction
     square: Fraction
     bound: int | None = None
+    is_rounded: bool = False
 
     @property
     def is_small(self) -> bool:
@@ -147,6 +151,11 @@ def _tails(law: IntegerLaw, bits: int) -> list[Interval]:
         weights.append(weight)
         weight = _product(weight, ratio, bits)
         ratio = _product(ratio, bend, bits)
+    if law.is_rounded:
+        # The integral from k - 1/2 to k + 1/2 is exp(-a k) sinh(a/2), that around zero 1 - u with u = exp(-a/2): their
+        # quotient at zero is 2 u / (1 + u), which grows in u.
+        (low, high), one = exp_interval(law.linear / 2, bits), 1 << bits
+        weights[0] = (2 * low << bits) // (one + low), -((-2 * high << bits) // (one + high))
     # The rest is at most a geometric series, as ratios do not grow.
     rest = 0 if law.bound is not None else (weight[1] << bits) // max(1, (1 << bits) - ratio[1]) + 1
     low, high, tails = 0, rest, [(0, rest)]

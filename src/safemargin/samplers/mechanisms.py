@@ -122,6 +122,29 @@ class Geometric(_Noise):
 
 
 @dataclass(frozen=True)
+class RoundedLaplace(_Noise):
+    """Laplace noise of scale `1 / epsilon`, rounded to integers: what Bach (2020), Eq. 3, prints on counts.
+
+    Rounding comes after the noise, so the guarantee is that of Laplace noise. Geometric noise has the same epsilon and
+    less variance.
+    """
+
+    epsilon: float
+    bound: int | None = None
+
+    def __post_init__(self) -> None:
+        positive("epsilon", self.epsilon)
+
+    @property
+    def exact_law(self) -> IntegerLaw:
+        return IntegerLaw(Fraction(self.epsilon), Fraction(0), self.bound, is_rounded=True)
+
+    @property
+    def measurement(self) -> "Measurement":
+        raise InputError("law laplace: OpenDP has no such noise on integers; take the law geometric")
+
+
+@dataclass(frozen=True)
 class DiscreteGaussian(_Noise):
     """Independent noise proportional to `exp(-k^2 / (2 parameter))` on the integers, on every count.
 
