@@ -61,7 +61,7 @@ def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
     )
     with np.errstate(divide="ignore"):
         logs = np.where((k == 0) & (n >= 0), xlog1py(n, -p), logs)  # 0 log 0 is 0: nobody is drawn
-        logs = np.where((k == n) & (n > 0), n * np.log(p), logs)
+        logs = np.where((k == n) & (n > 0), xlogy(n, p), logs)
     return np.where((k < 0) | (k > n), -np.inf, logs)
 
 

@@ -63,11 +63,13 @@ def grid_of(kinds: Kinds, *, is_order: bool = True) -> VoteGrid:
 
 
 def _independent_grid(kinds: Kinds, is_order: bool) -> VoteGrid | None:
-    """A grid with as many dimensions as the sums have rank; none if their factors are beyond small numbers."""
+    """A grid with as many dimensions as the sums have rank; none if that is 0 or factors are beyond small numbers."""
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]  # only the order of sums counts, so one of them may be taken from all
     ranks = [int(np.linalg.matrix_rank(columns.astype(np.float64))) for columns in (raw, free)]
     columns, rank = (free, ranks[1]) if is_order and ranks[1] < ranks[0] else (raw, ranks[0])
+    if rank == 0:
+        return None
     steps = _independent(columns, rank)
     least = steps.min(axis=0)
     solution = np.linalg.lstsq(steps.astype(np.float64), columns.astype(np.float64), rcond=None)[0]
@@ -190,7 +192,7 @@ def sums_worst(law: FloatArray, kinds: Kinds, grid: VoteGrid, epsilons: Sequence
         laws.append(shifted)
     worst = []
     for epsilon in epsilons:
-        best, pair = 0.0, (0, 1)
+        best, pair = 0.0, (0, min(1, len(kinds) - 1))
         for x, y in ((x, y) for x in range(len(kinds)) for y in range(len(kinds)) if x != y):
             delta = float(np.maximum(laws[x] - exp(epsilon) * laws[y], 0.0).sum())
             best, pair = (delta, (x, y)) if delta > best * (1 + 1e-12) else (best, pair)
