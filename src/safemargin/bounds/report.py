@@ -224,9 +224,12 @@ def classical(exposure: Exposure) -> Document | None:
     flat = np.tile(np.arange(exposure.lower.shape[1]), int(occupied.sum()))
     low, high = (exposure.lower[occupied] / size).ravel(), (exposure.upper[occupied] / size).ravel()
     far = _distances(exposure, low, high, flat)
+    possible = (exposure.upper[occupied] > 0).sum(axis=1)
+    if exposure.lower.shape[1] == 1:  # the other answer is not to be counted
+        possible = possible + (exposure.lower[occupied] < size)[:, 0]
     return {
         "k": int(size.min()),
-        "l": int((exposure.upper[occupied] > 0).sum(axis=1).min()),
+        "l": int(possible.min()),
         "t": None if far is None else float(far.max()),
     }
 
