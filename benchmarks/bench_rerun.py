@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -22,12 +23,15 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=100_000, help="first seed")
     parser.add_argument("--people", type=int, default=5_000, help="most people of a city")
     parser.add_argument("--wide", action="store_true", help="cities of which single groups are suppressed")
+    parser.add_argument("--sensitive", action="store_true", help="with a sensitive category in each")
     parser.add_argument("--unguarded", action="store_true", help="attack the rule without its guard")
     given = parser.parse_args()
     labels: Counter[str] = Counter()
     broken, different, seed = [], [], given.first
     while time.process_time() < given.seconds:
         place, target = random_city(seed, given.people, (1, 2, 3) if given.wide else (2, 3, 4), given.wide)
+        if given.sensitive:
+            target = replace(target, sensitive=((place.axes[0], max(place.categories[0])),))
         program = {"program": unguarded} if given.unguarded else {}
         plan, found, same = attacked(place, target, **program)
         label = plan.certificate.rule if plan.certificate.certified else "refused"

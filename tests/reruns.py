@@ -270,6 +270,7 @@ def breaks(
     people = members @ np.array(list(place.people.values()))
     least, most = limits_by_hand(place, target, people)
     tolerance = np.minimum(target.tau, people // 4)[:, None]
+    sensitive = np.array([tuple(zip(*cell, strict=True)) in [(pair,) for pair in target.sensitive] for cell in cells])
     seen = Ranges(np.full(least.shape, 2**40), np.full(least.shape, -1), np.zeros(least.shape, dtype=bool))
 
     weights = members.astype(np.float64)  # counts stay far below 2**53, so products of floats are exact
@@ -284,7 +285,8 @@ def breaks(
             seen.within |= ((counts >= least) & (counts <= most)).any(axis=0)
 
     def disclosed() -> np.ndarray:
-        inside = (seen.lower >= least) & (seen.upper <= most) & (people >= target.kappa)[:, None]
+        contained = (people >= target.kappa) & ~sensitive
+        inside = (seen.lower >= least) & (seen.upper <= most) & contained[:, None]
         outside = (seen.upper < least) | (seen.lower > most) | (~seen.within & (least <= most))
         return ~inside & (outside | (seen.upper - seen.lower <= tolerance))
 

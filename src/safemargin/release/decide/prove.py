@@ -5,7 +5,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.bounds import TOGETHER, Exposed, Proof, System, build_system, certify, certify_with_earlier, propagate
+from safemargin.bounds import (
+    TOGETHER,
+    Exposed,
+    Proof,
+    System,
+    build_system,
+    certify,
+    certify_with_earlier,
+    propagate,
+    some_table,
+)
 from safemargin.core import (
     ContradictionError,
     Group,
@@ -94,14 +104,21 @@ def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker,
                     continue
         except ContradictionError:  # votes of single axes that nobody can cast together
             continue
-        listed = listed_tables(proof.tables, known, rule.table.schema)
+        # Where sums decide every cell, no table was searched for: the certificate carries one all the same.
+        fitting = (proof.tables or only_table(known) or _any_table(known)) if proof.holds else ()
+        listed = listed_tables(fitting, known, rule.table.schema)
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
-        if proof.holds and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
+        if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
             return Shown(proof, True, tables=listed, parts=parts)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return Shown(failed)
+
+
+def _any_table(known: System) -> list[IntArray]:
+    table = some_table(known)
+    return [] if table is None else [table]
 
 
 def only_table(known: System) -> list[IntArray]:
