@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from cases import Town
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.protect import by_size, suppresses_single
+from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Action, Plan
@@ -162,15 +162,11 @@ def limits_by_hand(place: Town, target: Target, people: np.ndarray) -> tuple[np.
 
 
 def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
-    """Per profile the groups of its categories once those below `kappa` are merged, which the roll alone decides.
-
-    Categories of an axis of which single ones are suppressed are not merged.
-    """
+    """Per profile the groups of its categories once those below `kappa` are merged, which the roll alone decides."""
     table = place.table()
     homes = []
     for name in place.axes:
-        split = unmerged_split(table, name)
-        groups = split.groups if suppresses_single(split) else by_size(split, target.kappa).groups
+        groups = by_size(unmerged_split(table, name), target.kappa).groups
         homes.append({category: number for number, group in enumerate(groups) for category in group})
     return [tuple(home[name] for home, name in zip(homes, profile, strict=True)) for profile in place.people]
 
