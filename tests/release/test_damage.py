@@ -16,8 +16,9 @@ from recorded import fast_folder, make
 from safemargin.core import InputError, OutputError, SafemarginError
 from safemargin.io import read_json
 from safemargin.release.ledger import file as ledger_file
+from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import Entry
-from safemargin.release.ledger.file import Chain, open_ledger, read_ledger, record
+from safemargin.release.ledger.file import open_ledger, read_ledger, record
 
 __all__ = ["fast_folder"]
 FLIPS = 600

@@ -16,8 +16,9 @@ from commands import Run, in_process, listing, release_into
 from safemargin import Draft, Release
 from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
 from safemargin.release.ledger import file as ledger_file
+from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa
-from safemargin.release.ledger.file import Chain, open_ledger, read_ledger, record
+from safemargin.release.ledger.file import open_ledger, read_ledger, record
 
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")
 Row = tuple[str, str, str, str]

@@ -54,10 +54,17 @@ def test_a_release_names_what_changed_since_the_limits_were_locked(tmp_path: Pat
     other.write(tmp_path / "release")
     with pytest.raises(InputError, match="already published"):
         safemargin.lock(path)
-    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as database, database:
-        database.execute("delete from locked where event = 'locked'")
-    with pytest.raises(InputError, match="changed or removed"):
-        read_locks(section)
+    whole = (tmp_path / "ledger.sqlite").read_bytes()
+    for damage in (
+        "delete from locked where event = 'locked'",
+        f"delete from locked where event = '{CHANGED}'",
+        "drop table locked",
+    ):
+        (tmp_path / "ledger.sqlite").write_bytes(whole)
+        with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as database, database:
+            database.execute(damage)
+        with pytest.raises(InputError, match="changed or removed"):
+            read_locks(section)
 
 
 def test_a_lock_needs_a_ledger(tmp_path: Path) -> None:

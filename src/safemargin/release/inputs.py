@@ -49,6 +49,7 @@ from safemargin.release.axes import (
 )
 from safemargin.release.columns import DataSection
 from safemargin.release.inhabited import inhabited
+from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import (
     Entry,
     Person,
@@ -59,7 +60,7 @@ from safemargin.release.ledger.entries import (
     roll_of,
     weaknesses,
 )
-from safemargin.release.ledger.file import Chain, open_ledger
+from safemargin.release.ledger.file import open_ledger
 from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.project import LedgerSection, Project
 from safemargin.release.records import DataRecords, read_records

@@ -6,8 +6,6 @@ entry or withdraws it. Every entry has a hash that is chained to the one before;
 """
 
 import errno
-import hashlib
-import hmac
 import os
 import shutil
 import sqlite3
@@ -15,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +29,7 @@ from safemargin.io import (
     read_manifest,
     sync,
 )
+from safemargin.release.ledger.chain import Chain, last_lock
 from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.rows import (
     COLUMNS,
@@ -39,7 +38,6 @@ from safemargin.release.ledger.rows import (
     entry_of,
     insert_entry,
     select_parts,
-    to_text,
 )
 
 APPLICATION = 0x736D6C67
@@ -58,44 +56,6 @@ create table chain (release integer primary key references release, hash text no
 create table pending (release integer not null references release, folder text not null, draft text not null);
 create table head (key text not null, releases integer not null, seal text not null);
 """
-
-
-@dataclass(frozen=True)
-class Chain:
-    """The hash of the last entry, which depends on all entries.
-
-    The head is published in manifests. So that nobody can test guesses about what the ledger keeps against it, hashes
-    are keyed with random bits that only the ledger holds.
-    """
-
-    key: str
-    hashes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What manifests call the ledger."""
-        return hashlib.sha256(f"safemargin ledger {self.key}".encode()).hexdigest()
-
-    @property
-    def head(self) -> str:
-        """The hash of the last entry; of an empty ledger, its name."""
-        return self.hashes[-1] if self.hashes else self.name
-
-    def extended(self, row: Sequence[Any], parts: Any) -> "Chain":
-        """The chain with one more entry."""
-        return replace(self, hashes=(*self.hashes, self.keyed([self.head, row, parts])))
-
-    def seal(self, pending: Sequence[Any]) -> str:
-        """What the ledger keeps of its own state, so that the last entry cannot vanish either."""
-        return self.keyed(["head", len(self.hashes), self.head, pending])
-
-    def document(self) -> dict[str, str]:
-        """What a manifest says about the ledger before its release."""
-        return {"name": self.name, "head": self.head}
-
-    def keyed(self, value: object) -> str:
-        """The hash of a value, keyed with what only the ledger holds."""
-        return hmac.new(self.key.encode(), to_text(value).encode(), "sha256").hexdigest()
 
 
 class Contents(NamedTuple):
@@ -316,7 +276,7 @@ def _load(path: Path, database: sqlite3.Connection) -> Contents:
     if version != UNCHAINED:
         hashes = database.execute("select release, hash from chain order by release").fetchall()
         expected = list(zip((row[0] for row in rows), chain.hashes, strict=True))
-        if hashes != expected or heads[0][1:] != (len(rows), chain.seal(pending)):
+        if hashes != expected or heads[0][1:] != (len(rows), chain.seal(pending, last_lock(database))):
             raise damaged(path)
     entries = tuple(entry_of(row, parts[key]) for key, *row in rows)
     return Contents(version, chain, entries, pending[0] if pending else None)
@@ -365,8 +325,20 @@ def _complete(database: sqlite3.Connection, chain: Chain) -> None:
 
 
 def _write_head(database: sqlite3.Connection, chain: Chain, pending: Sequence[Any]) -> None:
+    seal = chain.seal(pending, last_lock(database))
     database.execute("delete from head")
-    database.execute("insert into head values (?, ?, ?)", (chain.key, len(chain.hashes), chain.seal(pending)))
+    database.execute("insert into head values (?, ?, ?)", (chain.key, len(chain.hashes), seal))
+
+
+@contextmanager
+def locking(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain, str]]:
+    """A transaction that adds a lock: the ledger, its chain and the seal of the last lock; then all is sealed again."""
+    with connected(path) as database, transaction(database, "immediate"):
+        contents = _load(path, database)
+        if contents.version == UNCHAINED:
+            contents = _upgrade(path, database, contents.chain.key)
+        yield database, contents.chain, last_lock(database)
+        _write_head(database, contents.chain, [contents.pending] if contents.pending else [])
 
 
 def _manifests(parent: Path) -> list[Path]:

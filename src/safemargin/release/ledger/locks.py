@@ -12,8 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError
-from safemargin.release.ledger.file import Chain, connected, create, damaged, open_ledger, transaction
+from safemargin.core import InputError, new_secret
+from safemargin.release.ledger.chain import Chain
+from safemargin.release.ledger.file import connected, create, damaged, locking, open_ledger
 from safemargin.release.project import LedgerSection, Project
 from safemargin.ui import SCHEMA, Document, Particulars, Report, Result
 
@@ -135,22 +136,19 @@ def read_locks(section: LedgerSection) -> list[Lock]:
 
 
 def _append(section: LedgerSection, event: str, limits: Mapping[str, Any]) -> Lock:
-    chain = open_ledger(section.file).chain
     if not section.file.exists():
-        create(section.file, chain.key)
-        chain = open_ledger(section.file).chain
+        create(section.file, new_secret())
     made = Lock(section.population, section.cycle, date.today().isoformat(), event, limits)
-    with connected(section.file) as database, transaction(database, "immediate"):
+    with locking(section.file) as (database, chain, last):
         database.execute(TABLE)
-        last = database.execute("select seal from locked order by id desc limit 1").fetchone()
         row = (made.population, made.cycle, made.day, event, made.digest, _text(limits))
-        seal = _seal(chain, last[0] if last else "", made)
+        seal = _seal(chain, last, made)
         database.execute("insert into locked values (null, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
     return made
 
 
 def _seal(chain: Chain, before: str, made: Lock) -> str:
-    """Chained to the one before, with the key of the ledger: a change, or a gap before others, is noticed."""
+    """Chained to the one before, with the key of the ledger; `head` seals the last: changes and gaps are noticed."""
     return chain.keyed(["locked", before, made.population, made.cycle, made.day, made.event, made.digest])
 
 
