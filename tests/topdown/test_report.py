@@ -42,9 +42,9 @@ def test_pictures_are_valid(spec: Spec) -> None:
 def test_the_page_says_everything_and_trusts_nothing() -> None:
     page = RELEASE.to_html()
     assert "Land &lt;script&gt;" in page and "<script" not in page
-    assert "swapping &lt;5 %&gt;" in page and page.count("<figure") == 2
+    assert "swapping &lt;5\u00a0%&gt;" in page and page.count("<figure") == 2
     assert "exact: sex of every region" in page and "exact: which areas of level block have people" in page
-    assert "1,234" in page and "1k+" in page and "94.5 %" in page and "4.25" in page
+    assert "1,234" in page and "1k+" in page and "94.5\u00a0%" in page and "4.25" in page
 
 
 def test_text_and_document() -> None:

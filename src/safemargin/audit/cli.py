@@ -19,12 +19,13 @@ from safemargin.ui import (
     Json,
     Kappa,
     Option,
+    Page,
     Rolls,
     Skip,
     Tau,
     Tolerance,
-    out,
-    print_json,
+    check_page,
+    print_result,
     progress_bar,
 )
 
@@ -51,12 +52,14 @@ def audit(
     earlier_roll: EarlierRolls = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Attack tables that somebody published, ours or not.
 
     Example: safemargin audit published/*.csv --roll roll.csv
     """
+    check_page(page)
     with progress_bar("attacking") as progress:
         findings = run_audit(
             files,
@@ -81,9 +84,6 @@ def audit(
         )
     if export is not None:
         findings.write_cells(export)
-    if as_json:
-        print_json(findings.to_json())
-    else:
-        findings.show(out)
+    print_result(findings, as_json, page)
     if not findings.is_safe:
         raise typer.Exit(1)

@@ -7,7 +7,6 @@ import typer
 
 import safemargin.noise as api
 from safemargin import ui
-from safemargin.core import OutputError
 from safemargin.io import axes, check_folder, hierarchies
 from safemargin.noise.calculators import CONFIDENCE
 from safemargin.noise.calculators_cli import COMMANDS
@@ -298,9 +297,7 @@ def posterior(
 
     Example: safemargin noise posterior --variance 2 --bound 5 --prior sizes.csv --out risk.html
     """
-    # Before the work, so that a wrong name does not cost it.
-    if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    ui.check_page(page)
     cells = None if parts is None else ui.parse_integers(parts)
     result = ui.call(api.posterior, locals(), "table", "cells", printed=table, parts=cells)
     _note_missed(result.missed)

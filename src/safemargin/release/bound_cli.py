@@ -20,10 +20,12 @@ from safemargin.ui import (
     Json,
     Kappa,
     Option,
+    Page,
     Rolls,
     Skip,
     Tau,
     Tolerance,
+    check_page,
     check_tolerance,
     out,
     override_target,
@@ -51,6 +53,7 @@ def bound(
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Show what an onlooker could infer about each cell if every margin were published exactly.
@@ -59,6 +62,7 @@ def bound(
     """
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
+    check_page(page)
     given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
     with progress_bar("bounding") as progress:
         if given is not None:
@@ -84,6 +88,8 @@ def bound(
             )
     if export is not None:
         write_text(export, exposure.to_csv())
+    if page is not None:
+        exposure.write(page)
     if as_json:
         print_json(exposure.to_json())
     else:

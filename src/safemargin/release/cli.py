@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safemargin.core import OutputError, Progress, RefusedError, Target
+from safemargin.core import Progress, RefusedError, Target
 from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
@@ -24,8 +24,10 @@ from safemargin.ui import (
     Beta,
     Json,
     Kappa,
+    Page,
     Rolls,
     Tau,
+    check_page,
     note,
     out,
     override_target,
@@ -123,15 +125,14 @@ def compare(
     seed_free: Annotated[
         bool, typer.Option("--seed-free", help="Draw fresh record keys, not the same ones in every run.")
     ] = False,
-    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with a picture (HTML).")] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Measure ways to publish on your own data: global DP, suppression, coarsening, cell keys, and safemargin.
 
     Example: safemargin compare project.toml --epsilon 0.5 --epsilon 2 --out comparison.html
     """
-    if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    check_page(page)
     with progress_bar("starting") as progress:
         comparison = run_compare(
             Project.load(project),
@@ -141,29 +142,24 @@ def compare(
             seed=None if seed_free else 0,
             progress=progress,
         )
-    if page is not None:
-        comparison.write(page)
-    print_result(comparison, as_json)
+    print_result(comparison, as_json, page)
 
 
 def growth(
     project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
     order: Annotated[int, typer.Option(help="Largest number of axes in a table.")] = 3,
     axes: Annotated[int, typer.Option(help="Largest number of axes that are looked at together.")] = 4,
-    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with a picture (HTML).")] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Measure where disclosure begins as more axes and larger tables of your own data are published exactly.
 
     Example: safemargin growth project.toml --order 2 --out growth.html
     """
-    if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    check_page(page)
     with progress_bar("starting") as progress:
         result = run_growth(Project.load(project), order=order, axes=axes, progress=progress)
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 def init(
@@ -201,17 +197,19 @@ def ledger(
     clean: Annotated[
         bool, typer.Option("--clean", help="Remove drafts that killed runs left beside the ledger, and list them.")
     ] = False,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """List what was published about which population, and how much of the budget is used.
 
     Example: safemargin ledger ledger.sqlite
     """
+    check_page(page)
     result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
     for draft in stale_drafts(file.resolve().parent) if clean else ():
         shutil.rmtree(draft, ignore_errors=True)
         note(f"removed {draft}")
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 def schema(as_json: Json = False) -> None:

@@ -110,6 +110,8 @@ class Suppression(Result):
             yield f"The secondary cells cost {secondary:,}; every pattern costs at least {least:,}."
         if pattern.extra:
             yield f"{plural(pattern.extra, 'extra cell')} suppressed to hide which suppressions were primary."
+        if not count:
+            return
         least, most = pattern.primary
         nobody = f"none to within {pattern.tau}" if pattern.tau else "none exactly"
         exposed = plural(len(pattern.exposed), "primary count")
@@ -120,7 +122,7 @@ class Suppression(Result):
         if pattern.rerun.shown:
             tables = f"{pattern.rerun.same:,} of {plural(pattern.rerun.tables, 'table')}"
             yield f"Rerunning the program discloses no count either: it may print the same gaps for {tables} that fit."
-        elif count:
+        else:
             yield "Not shown: what somebody infers who knows this program and reruns it on every table that fits."
 
 

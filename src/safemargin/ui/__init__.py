@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         Json,
         PlainConsole,
         Result,
+        check_page,
         finite,
         note,
         notes,

@@ -5,10 +5,12 @@ is printed as it was given.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from safemargin.core import UNBOUNDED, Onlooker
 
+_PERCENT = re.compile(r"(?<=\d) %")
 IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
 COMPOSITIONS = {
     "joint": "knows how many people have each combination of categories",
@@ -44,6 +46,15 @@ def exact_percent(rate: float) -> str:
     ('12.5 %', '5 %', '0.05 %')
     """
     return f"{100 * rate:.10g} %"
+
+
+def unbroken(text: str) -> str:
+    """A text of a page in which no line ends between a number and its percent sign.
+
+    >>> unbroken("100 % of people")
+    '100\\xa0% of people'
+    """
+    return _PERCENT.sub("\u00a0%", text)
 
 
 def short_number(value: float) -> str:

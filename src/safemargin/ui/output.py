@@ -117,6 +117,12 @@ def print_json(document: Document) -> None:
     sys.stdout.write(re.sub(UNPRINTABLE_JSON, lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 
 
+def check_page(page: Path | None) -> None:
+    """Raise if a page that is asked for could not be written, before anything is computed for it."""
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+
+
 def print_result(result: Result, as_json: bool, page: Path | None = None) -> None:
     """Print a result on standard output, as one JSON document or as text; first write its page, where one is asked."""
     if page is not None:

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Spec, Square, Tag, blocks
 from safemargin.ui.charts import to_svg
+from safemargin.ui.formatting import unbroken
 
 SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕", "within": "●"}
 """Beside the colours, for readers and printers without."""
@@ -45,6 +46,7 @@ def _templates() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
+        finalize=_unbroken,
     )
     templates.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
     templates.filters |= {"blocks": _blocks, "cell": _cell, "draw": _draw, "squares": _squares}
@@ -63,7 +65,12 @@ def _cell(value: object) -> Markup:
     """A value in a table or list, escaped; integers get thousands separators."""
     if isinstance(value, Tag):
         return Markup(_macros().tag(value))
-    return escape(f"{value:,}" if isinstance(value, int) else value)
+    return escape(f"{value:,}" if isinstance(value, int) else _unbroken(value))
+
+
+def _unbroken(value: object) -> object:
+    """What is printed, markup as it is."""
+    return unbroken(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _draw(spec: Spec | Callable[[], Spec]) -> Markup:

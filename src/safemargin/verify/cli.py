@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.ui import By, Count, Facts, Json, Option, Rolls, Skip, out, print_json, print_result
+from safemargin.ui import By, Count, Facts, Json, Option, Page, Rolls, Skip, check_page, print_result
 from safemargin.verify.sign import sign as run_sign
 from safemargin.verify.verify import verify as run_verify
 
@@ -25,12 +25,14 @@ def verify(
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Run the rule on every witness table of a release; needs the joint roll.")
     ] = False,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Verify a certificate with integer addition alone: no solver, no search. Only --rerun runs the whole rule.
 
     Example: safemargin verify certificate.json published --roll roll.csv --rerun
     """
+    check_page(page)
     checked = run_verify(
         certificate,
         files,
@@ -43,10 +45,7 @@ def verify(
         key=key,
         rerun=rerun,
     )
-    if as_json:
-        print_json(checked.to_json())
-    else:
-        checked.show(out)
+    print_result(checked, as_json, page)
     if not checked.holds:
         raise typer.Exit(1)
 

@@ -83,7 +83,7 @@ def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     )
     folder = made.write(tmp_path / "out")
     page = (folder / "published/index.html").read_text(encoding="utf-8")
-    assert made.certificate.statement.replace("'", "&#39;") in page and "safemargin verify" in page
+    assert made.certificate.statement.replace("'", "&#39;").replace(" %", "\u00a0%") in page and "safemargin verify" in page
     manifest = json.loads((folder / "published/manifest.json").read_text())
     assert all(value in page for name, value in manifest["files"].items() if name != "index.html")
     for decision in made.plan.decisions:

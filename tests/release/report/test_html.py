@@ -77,7 +77,7 @@ def test_the_page_reports_the_release(story) -> None:
         "census analyst",
         "kappa = 30",
     ):
-        assert words in reader.text
+        assert words in reader.text.replace("\u00a0", " ")
     assert reader.tags.count("svg") == 1 + len(story.publication.tables) - 1
     assert html.count('class="bar ') == 40
 
