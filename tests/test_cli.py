@@ -120,6 +120,23 @@ RELEASE_KEYS = {
 }
 
 
+def test_pages_from_the_command_line(run: Run, folder: Path) -> None:
+    ledger = '[ledger]\nfile = "ledger.sqlite"\npopulation = "staff"\ncycle = "2026"\nturnover = "net"\n'
+    (folder / "project.toml").write_text(PROJECT + ledger)
+    assert run("release", "project.toml", "--out", "release").code == 0
+    stated = {
+        ("audit", "site.csv", "grade.csv", "--roll", "roll.csv"): "attacks tried, nothing found",
+        ("bound", "site.csv", "grade.csv", "--roll", "roll.csv"): "No count or share is disclosed",
+        ("verify", "release/published/certificate.json", "release/published"): "The certificate holds.",
+        ("ledger", "ledger.sqlite"): "2026",
+    }
+    for call, words in stated.items():
+        assert run(*call, "--out", f"{call[0]}.html").code == 0
+        page = (folder / f"{call[0]}.html").read_text(encoding="utf-8")
+        assert words in page and "http://" not in page and "<h1>" in page
+        assert run(*call, "--out", "nowhere/page.html").code == 2
+
+
 def test_release(run: Run, folder: Path) -> None:
     ran = run("release", "project.toml", "--out", "release")
     assert (ran.code, ran.err) == (0, "")

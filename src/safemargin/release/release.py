@@ -28,11 +28,13 @@ from safemargin.core import (
     Target,
     as_published,
     no_progress,
+    numbered,
 )
 from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, quoted_formulas, rows_of, write_folder
 from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import hides_cells, maximise, withdraw_margins
+from safemargin.release.decide.search import TABLES_STEP
 from safemargin.release.demo import write_city
 from safemargin.release.draft import Draft, confidential_files, draft_document
 from safemargin.release.explain import explain
@@ -56,6 +58,8 @@ from safemargin.voting.result import result_privacy
 
 _ISSUED: "WeakSet[Release]" = WeakSet()
 """What the gate let through. A copy, an unpickled one or one made by hand is not in it."""
+STEPS = ("reading", "deciding", TABLES_STEP, "attacking", "looking for alternatives", "writing")
+"""What a release consists of, in order; some of it only where it is asked for, or needed."""
 _CLOSED = "a Release cannot be built or copied; call safemargin.release, which decides and attacks what it publishes"
 
 
@@ -202,6 +206,7 @@ def release(
         "title": title,
     }
     project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
+    progress = numbered(progress, STEPS)
     progress("reading")
     return pass_gate(read_inputs(project, source), progress, _command(data, answer, by, protect, target))
 
@@ -292,7 +297,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
     single = replace(single, notes=tuple(notes))
     plan = single
     if project.wanted:
-        progress("choosing tables of several axes")
+        progress(TABLES_STEP)
         plan = maximise(plan, table, project.wanted, onlookers, hides=hides_cells(project.protect), progress=progress)
     progress("attacking")
     publication = publish(plan, table)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
     from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
+        band_label,
         cell_label,
         count_range,
         describe_onlooker,

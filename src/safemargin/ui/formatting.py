@@ -8,8 +8,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from safemargin.core import UNBOUNDED, Onlooker
+from safemargin.core import JOINER, UNBOUNDED, Onlooker
 
+_BAND = re.compile(
+    r"(?P<low>\d+)(?:-(?P<high>\d+)|(?P<over>\+| and (?:over|later|older)| or (?:over|more|older)))?"
+    r"|(?P<word>under|below|before) (?P<under>\d+)"
+)
 _PERCENT = re.compile(r"(?<=\d) %")
 IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
 COMPOSITIONS = {
@@ -55,6 +59,32 @@ def unbroken(text: str) -> str:
     '100\\xa0% of people'
     """
     return _PERCENT.sub("\u00a0%", text)
+
+
+def band_label(label: str) -> str:
+    """A merged group as people read it: neighbouring bands of numbers become one; files keep the categories.
+
+    >>> band_label("17-24 | 25-32"), band_label("under 18 | 18-29"), band_label("45-64 | 65 and over")
+    ('17-32', 'under 30', '45 and over')
+    >>> band_label("17-24 | 33-40"), band_label("3 | 4"), band_label("Aarau | Basel")
+    ('17-24 | 33-40', '3 | 4', 'Aarau | Basel')
+    """
+    bands = [_BAND.fullmatch(part.strip()) for part in label.split(JOINER)]
+    found = [band for band in bands if band]
+    if len(found) < len(bands) or len(bands) == 1 or all(band["low"] == band[0] for band in found):
+        return label
+    lows = [int(band["low"]) if band["low"] else None for band in found]
+    tops = [int(band["under"]) - 1 if band["under"] else None for band in found]
+    highs = [
+        top if top is not None else None if band["over"] else int(band["high"] or band["low"])
+        for band, top in zip(found, tops, strict=True)
+    ]
+    if any(high is None or low != high + 1 for high, low in zip(highs, lows[1:], strict=False)):
+        return label
+    first, last = found[0], found[-1]
+    if lows[0] is None:
+        return label if highs[-1] is None else f"{first['word']} {highs[-1] + 1}"
+    return f"{first['low']}{last['over']}" if highs[-1] is None else f"{first['low']}-{highs[-1]}"
 
 
 def short_number(value: float) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.segment import Segment
 from rich.text import Text
@@ -147,11 +147,12 @@ def unused_folder(folder: Path) -> Path:
 
 @contextmanager
 def progress_bar(step: str) -> Iterator[Progress]:
-    """A bar on standard error that shows the step at work and, where its size is known, the time left."""
+    """A bar on standard error: the step at work, the time so far and, where the size is known, the time left."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:

@@ -76,6 +76,16 @@ BLOC: Counts = {
 }
 
 
+def test_merged_bands_are_one_band_on_pages_and_categories_in_files(tmp_path: Path) -> None:
+    ages = {"17-24": 12, "25-32": 70, "33-40": 80, "41 and over": 90}
+    rows = [{"age": age, "v": v, "n": n // 2} for age, n in ages.items() for v in ("yes", "no")]
+    by = {"age": {"ordered": True, "categories": list(ages)}}
+    made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=20))
+    page = (made.write(tmp_path / "out") / "published/index.html").read_text(encoding="utf-8")
+    assert ">17-32<" in page and "17-24 | 25-32" not in page and ">17-32<" in made.to_html()
+    assert "17-24 | 25-32" in (tmp_path / "out/published/age.csv").read_text()
+
+
 def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     """No reason, no count of a merged category, nothing of the confidential report."""
     made = safemargin.release(
@@ -83,7 +93,10 @@ def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     )
     folder = made.write(tmp_path / "out")
     page = (folder / "published/index.html").read_text(encoding="utf-8")
-    assert made.certificate.statement.replace("'", "&#39;").replace(" %", "\u00a0%") in page and "safemargin verify" in page
+    assert (
+        made.certificate.statement.replace("'", "&#39;").replace(" %", "\u00a0%") in page
+        and "safemargin verify" in page
+    )
     manifest = json.loads((folder / "published/manifest.json").read_text())
     assert all(value in page for name, value in manifest["files"].items() if name != "index.html")
     for decision in made.plan.decisions:

@@ -11,7 +11,7 @@ from safemargin.release.decide.candidate import Judge
 from safemargin.release.decide.cells import Prove, with_cells_suppressed
 from safemargin.release.decide.earlier import earlier_words
 from safemargin.release.decide.rule import Candidate
-from safemargin.release.decide.search import Choice, Margin, maximal
+from safemargin.release.decide.search import TABLES_STEP, Choice, Margin, maximal
 from safemargin.release.decide.split import Split, Version, crossed_version, population, unmerged_split
 from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
 from safemargin.release.decide.versions import versions
@@ -75,7 +75,7 @@ def maximise(
     alone = Judge(table, base, (), watching, limits, plan.certificate.linear)
 
     def prove(version: Version) -> tuple[bool, Proof]:
-        progress(f"choosing tables of several axes: cells of {SIGN.join(version.axes)} to suppress")
+        progress(f"{TABLES_STEP}: cells of {SIGN.join(version.axes)} to suppress")
         proof = alone.prove((*base, version.table(table)))
         return alone.holds(proof), proof
 
@@ -87,7 +87,7 @@ def maximise(
 
     def report(choice: Choice) -> None:
         names = [entry.wanted.name for entry, level in zip(open_entries, choice, strict=True) if level]
-        progress("choosing tables of several axes: testing " + ", ".join(names))
+        progress(f"{TABLES_STEP}: testing {', '.join(names)}")
 
     judge = Judge(table, kept.tables(table), margins, watching, limits, plan.certificate.linear, report)
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)

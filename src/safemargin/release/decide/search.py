@@ -17,6 +17,8 @@ from safemargin.core import Progress, no_progress
 from safemargin.release.decide.split import Version
 
 TINY = 1e-6
+TABLES_STEP = "choosing tables of several axes"
+"""What progress calls this work."""
 UNDECIDED = 5
 """Choices from a large population that may stay undecided before no better one is looked for."""
 
@@ -91,7 +93,7 @@ class _Search:
         safe = self.judge.is_safe(choice)
         if safe and self.is_complete(choice) and self.value(choice) > self.value(self.best) + TINY:
             self.best = choice
-        self.progress("choosing tables of several axes", min(int(self.judge.spent), self.most), self.most)
+        self.progress(TABLES_STEP, min(int(self.judge.spent), self.most), self.most)
         return safe
 
     def is_complete(self, choice: Choice) -> bool:

@@ -130,6 +130,6 @@ def _rate(group: DecidedGroup, option: str) -> float | None:
 
 def _short(group: DecidedGroup) -> str:
     """A label that leaves room for the picture, and says what was done unless the group is published as it is."""
-    first, *others = group.label.split(" | ")
-    text = group.label if len(group.label) <= 26 else f"{first} + {len(others)}" if others else group.label
+    first, *others = group.name.split(" | ")
+    text = group.name if len(group.name) <= 26 else f"{first} + {len(others)}" if others else group.name
     return text if group.action is Action.EXACT else f"{text} ({group.action})"

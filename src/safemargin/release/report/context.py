@@ -10,6 +10,7 @@ from safemargin.audit.findings import Findings
 from safemargin.core import Group, Publication, PublishedTable, label
 from safemargin.release.plan import Action, Decision, Plan
 from safemargin.release.report.exposed import ExposedGroup
+from safemargin.ui import band_label
 from safemargin.voting.result import ResultPrivacy
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class DecidedGroup:
         # Two-sided geometric noise: P(|X| > k) = 2 a^(k + 1) / (1 + a) with a = e^-epsilon.
         ratio = math.exp(-self.epsilon)
         return max(math.ceil(math.log(0.05 * (1 + ratio) / 2) / -self.epsilon) - 1, 0)
+
+    @property
+    def name(self) -> str:
+        """The group as people read it: merged bands as one."""
+        return band_label(self.label)
 
     @property
     def cell(self) -> dict[str, str]:

@@ -48,6 +48,7 @@ from safemargin.ui import (
     Report,
     Section,
     Signatures,
+    band_label,
     exact_percent,
     percent,
     plural,
@@ -118,7 +119,8 @@ def verdict(context: ReportContext) -> tuple[str, str, str]:
         return "partly", kept, f"What is left is safe, but it says nothing about {lost_words(context)}."
     if share > FIFTH:
         missing = f"{percent(share)} of the people are not in exact groups of {axis}."
-        return "partly", f"You may publish all {tables} tables, but much of {axis} is not exact.", missing
+        every = "your table" if tables == 1 else f"all {tables:,} tables"
+        return "partly", f"You may publish {every}, but much of {axis} is not exact.", missing
     kept = (
         f"{percent(exact_share(context))} of the people are in exact groups" if context.axes else "The total is exact"
     )
@@ -265,6 +267,10 @@ def decision_record(context: ReportContext, origin: Origin) -> Report:
     )
 
 
+def _printed(value: object, is_group: bool) -> object:
+    return "" if value is None else band_label(str(value)) if is_group else value
+
+
 def public_page(
     title: str,
     tables: Sequence[PublishedTable],
@@ -280,9 +286,9 @@ def public_page(
     for table in tables:
         rows = list(rows_of(table, orders))
         columns = list(rows[0]) if rows else []
-        values = [["" if row.get(name) is None else row.get(name) for name in columns] for row in rows]
+        values = [[_printed(row.get(name), name in table.axes) for name in columns] for row in rows]
         merged = sum(len(group) > 1 for groups in table.groups for group in groups)
-        note = f"{plural(merged, 'group')} of several categories, joined by |." if merged else ""
+        note = f"{plural(merged, 'group')} of several categories, joined by | or as one band." if merged else ""
         heading = f"{table.name}: {plural(len(rows), 'row')}"
         sections.append(Fold(heading, note, Grid(columns, values, sortable=True), is_open=len(rows) <= 12))
     return render_report(

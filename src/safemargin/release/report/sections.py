@@ -124,7 +124,7 @@ def decisions_section(context: ReportContext) -> Section | None:
     for axis, groups in context.axes.items():
         rows = [
             (
-                group.label or "everyone",
+                group.name or "everyone",
                 group.people,
                 Tag(str(group.action), hint=ACTION_WORDS[group.action]),
                 group.reason,
