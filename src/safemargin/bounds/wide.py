@@ -76,7 +76,7 @@ def attain_within(
     generator: Generator,
 ) -> None:
     """Take tables by programs within the limits, or without, each time towards what is still open."""
-    programs, stuck = [WidePrograms(known, *ends, each) for each in (within, None)], 0
+    programs, stuck = [WidePrograms(known, *ends, box) for box in (within, None)], 0
     for turn in range(EFFORT.wide_programs):
         before = open_cells(checked)
         if not before or stuck > 3:
@@ -85,7 +85,7 @@ def attain_within(
         want = direction(known, wanted_changes(known, checked, generator))
         want = want + 0.1 * generator.standard_normal(known.size)
         # Inside the limits first; cells that are still open after that need a count at one end of their range.
-        found = next((c for each in programs[turn // 4 % 2 :] if (c := each.find(want)) is not None), None)
+        found = next((c for program in programs[turn // 4 % 2 :] if (c := program.find(want)) is not None), None)
         if found is None:
             return
         take(found)

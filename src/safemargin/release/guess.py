@@ -131,14 +131,14 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
         return None
     nested, same = _nested(profiles, axes)
     inner = {level for levels in nested.values() for level in levels}
-    found = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
+    described = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
     unanswered = _empty(answers, codes, profiles.counts)
     return Guess(
         answer,
         tuple(sorted((label for label in answers if label and label.strip() not in missing), key=natural_order)),
         unanswered,
         count,
-        (*found, *alone),
+        (*described, *alone),
         tuple(number for number in numbers if number not in alone),
         {name: reason for name, reason in {**odd, **settled, **same}.items() if name != count},
         missing,

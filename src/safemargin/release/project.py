@@ -373,14 +373,14 @@ def _fields(place: tuple[int | str, ...]) -> dict[str, str]:
 def _explained(error: ValidationError) -> str:
     """The first problem; those after it often follow from it."""
     problem = error.errors(include_url=False)[0]
-    place, kind = problem["loc"], problem["type"]
-    key = dotted_key(place)
+    location, kind = problem["loc"], problem["type"]
+    key = dotted_key(location)
     if kind == "missing":
-        meaning = _fields(place).get(str(place[-1]))
+        meaning = _fields(location).get(str(location[-1]))
         return f"{key} is missing: {meaning}" if meaning else f"{key} is missing"
     said = f"{key}{shown_value(problem['input'])}"
     if kind == "extra_forbidden":
-        return f"{said}: unknown key; allowed here are {', '.join(_fields(place))}"
+        return f"{said}: unknown key; allowed here are {', '.join(_fields(location))}"
     if kind == "literal_error":
         return f"{said}: must be {problem['ctx']['expected']}"
     phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]

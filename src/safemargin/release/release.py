@@ -306,7 +306,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
     is_open = backwards and plan.certificate.rule != "rerun"
     rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted) if is_open else None
     findings = _attack(publication, inputs, rerun)
-    if plan.maximum is not None and not all(each.is_safe for each in findings):
+    if plan.maximum is not None and not all(result.is_safe for result in findings):
         plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
         publication = publish(plan, table)
         findings = _attack(publication, inputs, rerun)
@@ -314,7 +314,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
         plan = held_to_earlier(plan, publication, inputs, inputs.book)
     if plan.certificate.rule == "rerun":
         shown = {"rerun": "the certificate holds witnesses, and the program publishes the same for each of them"}
-        findings = tuple(replace(each, skipped={**each.skipped, **shown}) for each in findings)
+        findings = tuple(replace(result, skipped={**result.skipped, **shown}) for result in findings)
     facts = [fact for onlooker in onlookers for fact in onlooker.facts]
     return Draft(
         plan,
@@ -345,15 +345,15 @@ def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tu
     for onlooker in inputs.onlookers:
         # To run the rule on all that is possible takes the people of every profile, which only a joint roll gives.
         again = rerun if onlooker.composition(inputs.table.schema.names) == "joint" else None
-        found = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=again)
-        if not found.is_safe:
+        result = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=again)
+        if not result.is_safe:
             known: set[object] = set()
             if onlooker.facts or len(publication.tables) == 1:
                 total = replace(publication, tables=publication.tables[:1], guarantees=(), rule="", witness=())
                 before = attack(total, replace(onlooker, past=None), slack=inputs.slack, sharp=None)
                 known = {_key(finding) for attempt in before.attempts for finding in attempt.findings}
-            found = _less(found, known, _unanimous(inputs.table))
-        findings.append(found)
+            result = _less(result, known, _unanimous(inputs.table))
+        findings.append(result)
     return tuple(findings)
 
 
@@ -365,10 +365,10 @@ def _unanimous(table: Table) -> set[str | None]:
     }
 
 
-def _less(found: Findings, known: set[object], settled: set[str | None]) -> Findings:
+def _less(findings: Findings, known: set[object], settled: set[str | None]) -> Findings:
     """Findings without those that were possible before the release, for the same cell and with the same interval."""
     attempts = []
-    for attempt in found.attempts:
+    for attempt in findings.attempts:
         new = tuple(
             finding for finding in attempt.findings if _key(finding) not in known and finding.option not in settled
         )
@@ -377,7 +377,7 @@ def _less(found: Findings, known: set[object], settled: set[str | None]) -> Find
             summary = f"{attempt.summary}; {plural(old, 'cell')} known before the release"
             attempt = replace(attempt, findings=new, summary=summary, people_exposed=people_in(new))
         attempts.append(attempt)
-    return replace(found, attempts=tuple(attempts))
+    return replace(findings, attempts=tuple(attempts))
 
 
 def _key(finding: Finding) -> tuple[object, ...]:

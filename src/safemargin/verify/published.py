@@ -54,23 +54,23 @@ def verify_release(
             notes.append(f"{SIGNATURE}: who signed the manifest; give the `key` of the office.")
     else:
         failures.append(f"{MANIFEST}: is missing; a certificate of a release holds only together with it")
-    found = WitnessCheck()
+    checked = WitnessCheck()
     if not failures:
         tables = {name: _rows(name, file) for name, file in listed.items() if name != WITNESSES}
         failures = [failure for name, rows in tables.items() for failure in _table_failures(name, rows)]
         failures = failures or _format_failures(tables)
         if not failures:
             notes += _other_totals(tables)
-            found = check_witnesses(document, listed, tables, list(rolls.values()), rerun)
-    statement = [] if found.proves else [f"the statement {document['statement']!r}."]
+            checked = check_witnesses(document, listed, tables, list(rolls.values()), rerun)
+    statement = [] if checked.proves else [f"the statement {document['statement']!r}."]
     return Verification(
         "release",
         len(hashes),
-        cells=found.cells,
-        tables=found.tables,
-        reruns=found.reruns,
-        failures=(*failures, *found.failures),
-        unchecked=(*statement, *found.unchecked, *notes),
+        cells=checked.cells,
+        tables=checked.tables,
+        reruns=checked.reruns,
+        failures=(*failures, *checked.failures),
+        unchecked=(*statement, *checked.unchecked, *notes),
     )
 
 

@@ -77,23 +77,23 @@ def check_witnesses(
         return WitnessCheck(unchecked=(f"{WITNESSES}: give the joint roll as `roll`; nobody else can read it.",))
     release = digest({name: mark for name, mark in document["files"].items() if name != WITNESSES})
     try:
-        found = unmasked(read_bytes(files[WITNESSES]), [read_tidy(path, count="people") for path in roll], release)
+        opened = unmasked(read_bytes(files[WITNESSES]), [read_tidy(path, count="people") for path in roll], release)
         tables_stated = document.get("witnesses") if is_run else held.get("tables")
-        if not len(found.tables) == tables_stated == held.get("tables"):
+        if not len(opened.tables) == tables_stated == held.get("tables"):
             stated = f"{tables_stated!r:.20} witnesses"
             return WitnessCheck(
-                failures=(f"{WITNESSES}: holds {len(found.tables)} tables, the certificate says {stated}",)
+                failures=(f"{WITNESSES}: holds {len(opened.tables)} tables, the certificate says {stated}",)
             )
-        printed = [_table(name, rows, found.schema) for name, rows in _once(tables)]
+        printed = [_table(name, rows, opened.schema) for name, rows in _once(tables)]
     except InputError as error:
         return WitnessCheck(failures=(str(error),))
-    failures = _misfits(found, printed)
-    cells, unshown = (0, []) if failures else _unshown(found, printed, document)
+    failures = _misfits(opened, printed)
+    cells, unshown = (0, []) if failures else _unshown(opened, printed, document)
     failures += unshown
     if rerun and not failures:
         # Running the rule searches and solves: nothing of that is loaded to verify by addition.
         again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
-        failures += again(found, Target(**document["target"]), printed)
+        failures += again(opened, Target(**document["target"]), printed)
     note = (
         ()
         if rerun or not is_run
@@ -101,7 +101,7 @@ def check_witnesses(
     )
     # A statement about somebody who does not know the rule is shown by addition alone.
     proves = not failures and (rerun or (not is_run and RULE_NOT_SHOWN in str(document.get("statement"))))
-    return WitnessCheck(len(found.tables), cells, len(found.tables) if rerun else 0, tuple(failures), note, proves)
+    return WitnessCheck(len(opened.tables), cells, len(opened.tables) if rerun else 0, tuple(failures), note, proves)
 
 
 def _once(tables: Mapping[str, Rows]) -> list[tuple[str, Rows]]:

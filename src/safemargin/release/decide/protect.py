@@ -83,7 +83,7 @@ def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
     kinds: list[dict[Group, str]] = []
     for axis, split in enumerate(splits):
         sizes = np.bincount(codes[axis], people, minlength=len(split.groups))
-        words: list[list[str]] = [[] for _ in split.groups]
+        labels: list[list[str]] = [[] for _ in split.groups]
         for other, inner in enumerate(codes):
             if other == axis:
                 continue
@@ -93,8 +93,8 @@ def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
                 NEARLY_ALL[1] * inside >= NEARLY_ALL[0] * sizes[pairs // len(splits[other].groups)]
             ].tolist():
                 place, most = divmod(pair, len(splits[other].groups))
-                words[place] = [*words[place], f"{names[other]} {most}"]
-        kinds.append({group: "; ".join(parts) for group, parts in zip(split.groups, words, strict=True) if parts})
+                labels[place] = [*labels[place], f"{names[other]} {most}"]
+        kinds.append({group: "; ".join(parts) for group, parts in zip(split.groups, labels, strict=True) if parts})
     return kinds
 
 
@@ -198,14 +198,14 @@ class Cover:
             self.parents |= {part.whole: block for part in block.parts}
             waiting += block.parts
         self._nodes.reverse()
-        place = {group: number for number, group in enumerate(self.tree.groups)}
+        order = {group: number for number, group in enumerate(self.tree.groups)}
         # A block holds neighbours in the order of the tree, so its counts are a difference of two running sums.
-        self._ends = np.array([(place[node.groups[0]], len(node.groups)) for node in self._nodes]).cumsum(axis=1)
+        self._ends = np.array([(order[node.groups[0]], len(node.groups)) for node in self._nodes]).cumsum(axis=1)
         leaf_of = np.zeros(len(split.axis.categories), dtype=np.int64)
-        for group, number in place.items():
+        for group, number in order.items():
             leaf_of[[split.axis.index[category] for category in group]] = number
         self._order = np.argsort(leaf_of, kind="stable")
-        self._starts = np.searchsorted(leaf_of[self._order], np.arange(len(place) + 1))
+        self._starts = np.searchsorted(leaf_of[self._order], np.arange(len(order) + 1))
         pairs = split.axis.apart
         self._apart = np.array(
             [bool(node.parts) and any(pair <= node.whole for pair in pairs) if pairs else False for node in self._nodes]
@@ -316,14 +316,14 @@ class Cover:
             return [self.parents[group].whole for group in held if group in self.parents]
         hidden = self.hidden(forced)
         held = [group for group in self.tree.groups if group & members]
-        found = [group for group in held if group not in hidden][:2]
+        chosen = [group for group in held if group not in hidden][:2]
         for kind in dict.fromkeys(self._kinds.get(group, "") for group in held):  # one more to cover what is suppressed
             same = [group for group in self.tree.groups if self._kinds.get(group, "") == kind]
-            left = sorted((g for g in same if g not in hidden), key=lambda g: (self.split.size(g), g in found))
+            left = sorted((g for g in same if g not in hidden), key=lambda g: (self.split.size(g), g in chosen))
             if left:
                 people = sum(self.split.size(group) for group in same if group in hidden)
-                found.append(left[next_cover(np.array([self.split.size(group) for group in left]), people)])
-        return list(dict.fromkeys(found))
+                chosen.append(left[next_cover(np.array([self.split.size(group) for group in left]), people)])
+        return list(dict.fromkeys(chosen))
 
     def merged_blocks(self, split: Split) -> list[GroupBlock]:
         """The blocks whose parts are not published, as everybody can see: the largest that are merged or hidden.

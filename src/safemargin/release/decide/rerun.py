@@ -202,14 +202,14 @@ class Reasons:
             for votes in explanations(people, pool, self.rule.limits):
                 yield Trigger(axis, block, block.groups, votes[:, :-1], float(abs(votes[:, :-1] - usual).sum()))
             return
-        place = {group: number for number, group in enumerate(block.groups)}
+        position = {group: number for number, group in enumerate(block.groups)}
         wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
         for part in block.parts:  # a part of the block in the guard band
-            inside = np.array([place[group] for group in part.groups])
+            inside = np.array([position[group] for group in part.groups])
             parts: tuple[Group, ...] = (part.whole, block.whole - part.whole)
             wanted.append((inside, parts, self._band(int(people[inside].sum()))))
         for group in block.groups[:MOST_LEAVES]:  # a cell of a group in the guard band
-            wanted.append((np.array([place[group]]), block.groups, self._by_cells(axis, group)))
+            wanted.append((np.array([position[group]]), block.groups, self._by_cells(axis, group)))
         for inside, parts, counts in wanted:
             size = int(people[inside].sum())
             low, high = self._room(pool, size, int(people.sum()) - size)

@@ -152,7 +152,7 @@ def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str
 
 def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | None) -> list[str]:
     """In which way a target is weaker than that of an earlier release about the same people, in words."""
-    found = []
+    weaker = []
     for entry in entries:
         before = entry.target
         for name, now, then in (
@@ -163,10 +163,10 @@ def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | 
             ("epsilon_total", -(epsilon_total or math.inf), -(entry.epsilon_total or math.inf)),
         ):
             if now < then:
-                found.append(f"{name} was {abs(then):g} in {entry.cycle!r} and is {abs(now):g} now")
+                weaker.append(f"{name} was {abs(then):g} in {entry.cycle!r} and is {abs(now):g} now")
         if dropped := sorted(set(before.sensitive) - set(target.sensitive)):
-            found.append(f"{' '.join(dropped[0])} was sensitive in {entry.cycle!r} and is not now")
-    return found
+            weaker.append(f"{' '.join(dropped[0])} was sensitive in {entry.cycle!r} and is not now")
+    return weaker
 
 
 def epsilon_left(path: Path, entries: Sequence[Entry], epsilon_total: float | None) -> float:
@@ -228,7 +228,7 @@ def _earlier_roll(
     places = [axes.index(axis) for axis in shared]
     sums: dict[Profile, int] = {}
     for profile, people in now.items():
-        key = tuple(profile[place] for place in places)
+        key = tuple(profile[column] for column in places)
         sums[key] = sums.get(key, 0) + people
     if (
         any(people > before.get(key, 0) for key, people in sums.items())
@@ -242,7 +242,7 @@ def _earlier_roll(
         )
     # Who left is in no table of an added axis: any category serves.
     stayed = dict(now)
-    first = {tuple(profile[place] for place in places): profile for profile in reversed(list(now))}
+    first = {tuple(profile[column] for column in places): profile for profile in reversed(list(now))}
     for key, people in before.items() if shared else [((), entry.people)]:
         if key in first:
             stayed[first[key]] += people - sums[key]

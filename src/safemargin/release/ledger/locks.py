@@ -124,15 +124,15 @@ def read_locks(section: LedgerSection) -> list[Lock]:
             return []
         rows = database.execute("select population, cycle, day, event, hash, limits, seal from locked order by id")
         sealed = rows.fetchall()
-    found, before = [], ""
+    locks, before = [], ""
     for population, cycle, day, event, digest, text, seal in sealed:
         kept = Lock(population, cycle, day, event, json.loads(text))
         if seal != _seal(chain, before, kept) or digest != kept.digest:
             raise damaged(section.file)
         before = seal
         if (population, cycle) == (section.population, section.cycle):
-            found.append(kept)
-    return found
+            locks.append(kept)
+    return locks
 
 
 def _append(section: LedgerSection, event: str, limits: Mapping[str, Any]) -> Lock:

@@ -111,22 +111,22 @@ def alternatives(
             raise _TimeUp
 
     now = f"now: {PROTECTION_WORDS.get(protect, protect)}, limit {exact_percent(target.beta)}"
-    found = [choice_of(here, now, protect, target.beta)]
+    choices = [choice_of(here, now, protect, target.beta)]
     others = [(other, target.beta) for other in PROTECTIONS if other != protect]
     others += [(protect, beta) for beta in BETAS if beta < target.beta]
     for other, beta in others:
-        words = PROTECTION_WORDS.get(other, other)
+        description = PROTECTION_WORDS.get(other, other)
         if beta != target.beta:
-            words = f"a limit of {exact_percent(beta)} instead of {exact_percent(target.beta)}"
+            description = f"a limit of {exact_percent(beta)} instead of {exact_percent(target.beta)}"
         try:
             progress()
             made = attempt(other, replace(target, beta=beta), progress)
-            found.append(choice_of(made, words, other, beta))
+            choices.append(choice_of(made, description, other, beta))
         except _TimeUp:
-            found.append(Choice(words, other, beta, state="not computed"))
+            choices.append(Choice(description, other, beta, state="not computed"))
         except InputError:  # this protection cannot be asked for here
             continue
-    return tuple(found)
+    return tuple(choices)
 
 
 def lost_words(context: ReportContext) -> str:
