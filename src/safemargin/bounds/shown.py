@@ -15,14 +15,14 @@ from safemargin.core import IntArray, Limits
 
 
 @dataclass(frozen=True)
-class ShownCells:
+class WhatIsShown:
     """How many cells were looked at, and the counts (cell, option, people) that nothing shows to be undisclosed."""
 
     cells: int
     missing: tuple[tuple[dict[str, str], str, int], ...]
 
 
-def shown_by(known: System, limits: Limits, tables: Sequence[IntArray]) -> ShownCells:
+def shown_by(known: System, limits: Limits, tables: Sequence[IntArray]) -> WhatIsShown:
     """What `tables`, and tables one exchange away from them that leave every fact of `known` as it is, show.
 
     A count is shown if it is within the limits in some table, and two tables are further apart than `tau`; or if all
@@ -43,4 +43,4 @@ def shown_by(known: System, limits: Limits, tables: Sequence[IntArray]) -> Shown
         known_before = limits.verdicts(*before, level.people) == 2
         for cell, option in np.argwhere(np.logical_or(*level.needs()) & ~within & ~known_before).tolist():
             missing.append((labels(known, level, cell), known.options[option], int(level.people[cell])))
-    return ShownCells(sum(len(level.codes) for level in checked), tuple(missing))
+    return WhatIsShown(sum(len(level.codes) for level in checked), tuple(missing))

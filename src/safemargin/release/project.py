@@ -107,7 +107,7 @@ class OnlookerSection(ConfigSection):
     correlations: File | None = Field(default=None, description="tidy counts that show them how answers hang together")
 
 
-class TablesSection(ConfigSection):
+class MarginsSection(ConfigSection):
     """Tables of several axes to publish beside single ones, as many as are safe together."""
 
     margins: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
@@ -130,7 +130,7 @@ class TablesSection(ConfigSection):
         return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights, section)
 
 
-class OutputsSection(TablesSection):
+class OutputsSection(MarginsSection):
     """What a release is written as; until version 0.1 also the tables of several axes."""
 
     formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
@@ -187,7 +187,7 @@ class Project(ConfigSection):
     axes: Mapping[Name, AxisSection] = Field(min_length=1, description="the demographic axes, in order")
     aims: TargetSection = Field(default=TargetSection(), alias="target")
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
-    tables: TablesSection = TablesSection()
+    tables: MarginsSection = MarginsSection()
     outputs: OutputsSection = OutputsSection()
     ledger: LedgerSection | None = None
     outcome: OutcomeSection = OutcomeSection()
@@ -349,7 +349,7 @@ SECTIONS: Mapping[str, type[ConfigSection]] = {
     "axes": AxisSection,
     "target": TargetSection,
     "onlookers": OnlookerSection,
-    "tables": TablesSection,
+    "tables": MarginsSection,
     "outputs": OutputsSection,
     "ledger": LedgerSection,
     "outcome": OutcomeSection,
