@@ -21,6 +21,8 @@ SIZES = 12
 """Electorates for which the picture has a point."""
 MAX_PICTURE_VOTERS = 60
 """With more, the pictures of rules that look at duels take minutes."""
+MAX_ENUMERATED = 36
+"""Likewise for rules all of whose elections are enumerated: half a million ways to vote for three candidates."""
 AXIOMS = ("rule", "monotone", "canceling-out", "locally stable")
 MAX_MISFIT = 0.25
 """How far, in its second half, a fitted curve may be from delta: parity moves delta by up to a tenth."""
@@ -116,9 +118,9 @@ def _cells(row: RuleRow) -> list[str]:
     return [row.rule, _delta(row.privacy), _delta(row.one_more), least, row.privacy.engine]
 
 
-def _points(measured: Callable[[int, int], OutcomePrivacy], voters: int) -> tuple[tuple[int, float], ...]:
+def _points(measured: Callable[[int, int], OutcomePrivacy], voters: int, engine: str) -> tuple[tuple[int, float], ...]:
     """Delta for electorates up to this one, those that are exact; both parities, since delta may alternate."""
-    most = min(voters, MAX_PICTURE_VOTERS)
+    most = min(voters, MAX_ENUMERATED if engine == "enumeration" else MAX_PICTURE_VOTERS)
     sizes = {n + odd for n in np.linspace(2, most, SIZES).astype(int).tolist() for odd in (0, 1) if n + odd <= most}
     points = []
     for size in sorted(sizes):
@@ -207,7 +209,7 @@ def rules(
         try:
             rule = rule_named(name, size)
             privacy, more = measured(voters), measured(voters + 1)
-            points = _points(measured, voters) if picture else ()
+            points = _points(measured, voters, privacy.engine) if picture else ()
         except TooLargeError as error:  # too many candidates or voters for this rule: the others still have answers
             unanswered.append((name, str(error)))
             continue

@@ -104,14 +104,17 @@ class Bucklin(Rule):
 
     def winners(self, sums: IntArray) -> IntArray:
         """The winner at the first place with a majority."""
-        winners = np.full(len(sums), -1, dtype=np.int64)
+        winners, rows = np.zeros(len(sums), dtype=np.int64), np.arange(len(sums))
         for opened in range(self.candidates):
-            mentions = self._mentions(sums, opened)
-            over = mentions > sums[:, -1:]
-            now = (winners < 0) & over.any(axis=1)
-            winners[now] = np.argmax(over[now], axis=1) if self.simple else first_best(mentions[now])
-        nobody = winners < 0
-        winners[nobody] = first_best(self._mentions(sums, self.candidates - 1)[nobody])
+            here = sums if len(rows) == len(sums) else sums[rows]
+            mentions, half = self._mentions(here, opened), here[:, -1]
+            best = first_best(mentions)
+            over = mentions[np.arange(len(here)), best] > half
+            if self.simple:
+                for candidate in range(self.candidates - 1, -1, -1):  # the first with a majority is written last
+                    best[over & (mentions[:, candidate] > half)] = candidate
+            winners[rows] = best  # where nobody has a majority, even in the end: most mentions
+            rows = rows[~over]
         return winners
 
     def settled(self, sums: IntArray) -> BoolArray:

@@ -27,7 +27,7 @@ def rules(
 ) -> None:
     """Rank voting rules by how little the winner shows about one vote.
 
-    Example: safemargin rules --candidates 3 --voters 50 --out rules.html
+    Example: safemargin rules --candidates 3 --voters 20 --out rules.html
     """
     with progress_bar("measuring") as progress:
         others = {"belief": belief or (), "only": only or (), "picture": page is not None}
