@@ -7,7 +7,7 @@ from functools import partial
 from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
-from safemargin.voting import plurality, transfers
+from safemargin.voting import plurality, symmetric, transfers
 from safemargin.voting.chances import Chances, Worst, enumerate_votes, ways
 from safemargin.voting.closed_forms import (
     ROUNDING,
@@ -23,6 +23,7 @@ from safemargin.voting.fourier import transform
 from safemargin.voting.privacy import PUBLISHED, OutcomePrivacy
 from safemargin.voting.rule import Ranking, ranking_text
 from safemargin.voting.sampling import DRAWS, MAX_VOTES, sample
+from safemargin.voting.symmetric import sample_alike
 
 CURVE = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0)
 
@@ -203,7 +204,8 @@ def _sampled(
     election: Election, epsilon: float, name: str, draws: int, progress: Progress, notes: list[str]
 ) -> OutcomePrivacy:
     kinds = election.kinds
-    estimate = sample(kinds, epsilon, draws, 0, progress)
+    draw = sample_alike if symmetric.applies(kinds) else sample
+    estimate = draw(kinds, epsilon, draws, 0, progress)
     worst = Worst(estimate.delta, log(estimate.delta) if estimate.delta else -inf, estimate.pair, estimate.results)
     # who wins follows from how many votes of each kind there are, so it discloses no more than those counts (Lemma 3)
     counted = counts_worst(kinds.others + 1, kinds.weights.tolist(), epsilon).delta
