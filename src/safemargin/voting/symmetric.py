@@ -3,7 +3,7 @@
 The others' points are then exchangeable: whoever has which of them is as likely as any other assignment. So a draw only
 says which points there are, and how often somebody wins is counted over all assignments at once. Let r have `s`, and
 let each other candidate c beat r with more than `s + t_c`. The points that are not more are nested in c. So r wins in
-as many assignments as the product has of (points up to `s + t_c`, less those given away before), c by rising t.
+as many assignments as the product has of (points up to `s + t_c`, less those assigned before), c by rising t.
 """
 
 from dataclasses import dataclass
