@@ -166,6 +166,13 @@ def _cost(context: ReportContext) -> tuple[str, str, str]:
 
 
 def _exposed(context: ReportContext) -> tuple[str, str, str]:
+    question, people, why = _exposed_by_size(context)
+    named = [" ".join(pair) for pair in context.plan.target.sensitive]
+    more = f" and {len(named) - 3:,} more" if len(named) > 3 else ""
+    return question, people, f"{why} Protected as sensitive: {', '.join(named[:3])}{more}." if named else why
+
+
+def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
     question = "Who would be exposed if you published everything?"
     seen = context.exposed
     if not seen.cells:
