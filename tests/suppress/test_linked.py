@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
+from evidence import seeds
 from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedError, lattice, numpy_generator
 from safemargin.suppress.linked import GAP, LinkedTables, is_cycle, link, single
 from safemargin.suppress.pattern import Pattern
@@ -249,7 +250,7 @@ def protected_as_listed(seed: int, most: int, safe: Callable[[World, IntArray], 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("insiders", [1, 2])
+@pytest.mark.parametrize("insiders", seeds(1, 1, 2))
 def test_insiders_against_listing(insiders: int) -> None:
     def safe(world: World, hidden: IntArray) -> bool:
         return world.protects(hidden) and world.keeps_out(hidden, insiders)
@@ -258,6 +259,6 @@ def test_insiders_against_listing(insiders: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tau", [1, 2])
+@pytest.mark.parametrize("tau", seeds(1, 1, 2))
 def test_tau_against_listing(tau: int) -> None:
     assert protected_as_listed(4, 12, lambda world, hidden: world.protects(hidden, tau), tau=tau) >= 3
