@@ -281,3 +281,48 @@ def test_no_file_of_a_board_makes_verify_fail(copy: Path, name: str) -> None:
 def test_only_its_owner_reads_what_a_role_keeps(done: World) -> None:
     kept = [path for path in done.folder.rglob("*.sqlite")]
     assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
+
+
+EVERYBODY = {"total": {"everybody": 6}, "age": {"young": 3, "old": 3}, "state": {"*": 6}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "counts", "named"),
+    [
+        ("total", {"yes": 4}, "(total of collector): no: 0 stated, 2 records"),
+        ("total", {"yes": 4, "no": 2, "maybe": 0}, "(total of collector): maybe: no such option"),
+        ("issued", {**EVERYBODY, "age": {"young": 9, "old": -3}}, "age: the issuers did not state"),
+        ("issued", {**EVERYBODY, "state": {"*": 6, "?": 0}}, "state: the issuers did not state"),
+    ],
+)
+def test_a_statement_that_omits_or_balances_something_is_named(
+    done: World, copy: Path, type_: str, counts: dict[str, Any], named: str
+) -> None:
+    found = rewritten(done, copy, replaced(done, type_, counts=counts))
+    assert any(named in finding for finding in found), found
+
+
+def test_records_that_a_mixer_and_the_collector_drop_together_are_found(done: World, copy: Path) -> None:
+    """The mixer states more than is on its list, and the collector that the difference was rejected."""
+
+    def change(board: Board) -> None:
+        for index, entry in enumerate(board.entries):
+            of_age = entry.body.get("dimension") == "age"
+            if of_age and entry.type == "batch":
+                body = {**entry.body, "rejected": {"a token that was used twice": 1}}
+                board.contents[index] = make_entry(done.election, done.secrets["collector"], "batch", body).content
+            elif of_age and entry.author == "mixer-2":
+                body = {**entry.body, "out_count": 7, "in_count": 7}
+                board.contents[index] = make_entry(done.election, done.secrets["mixer-2"], "mix", body).content
+            elif of_age and entry.author == "mixer-1":
+                body = {**entry.body, "out_count": 7, "in_count": 7}
+                board.contents[index] = make_entry(done.election, done.secrets["mixer-1"], "mix", body).content
+
+    found = rewritten(done, copy, change)
+    assert [finding for finding in found if finding.startswith("mixes/mixer-")], found
+
+
+def test_a_certified_release_has_files(done: World, copy: Path) -> None:
+    shutil.rmtree(copy / "release")
+    found = rewritten(done, copy, replaced(done, "release", files={}))
+    assert "release: is called certified, and has no files" in found

@@ -145,6 +145,8 @@ def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
     for dimension in manifest.dimensions:
         counts = stated[0]["counts"][dimension.name]
         check.dimensions[dimension.name] = {"issued": sum(counts.values()), "by_label": counts}
+        if set(counts) != set(dimension.labels) or min(counts.values()) < 0:
+            yield f"{dimension.name}: the issuers did not state a number of tokens for every key"
         if sum(counts.values()) > check.enrolled:
             yield f"{dimension.name}: {sum(counts.values()):,} tokens issued to {check.enrolled:,} enrolled people"
         for label, count in counts.items():
@@ -165,7 +167,9 @@ def _mix_faults(board: Board) -> Iterator[str]:
                 yield f"{dimension}: {after} did not mix what {before} passed on"
         for mixer, body in statements.items():
             path = board.folder / "mixes" / f"{mixer}-{dimension}"
-            if not path.exists() or not board.is_named("mixes", path.name, read_bytes(path)):
+            listed = read_bytes(path) if path.exists() else b""
+            # Also its length: the collector must not be able to call records rejected that were never passed on.
+            if not board.is_named("mixes", path.name, listed) or len(listed) != 32 * body["out_count"]:
                 yield f"mixes/{path.name}: is not the list that the mixer signed"
             if body["out_count"] > body["in_count"]:
                 yield f"{dimension}: {mixer} passed on more than it took in"
@@ -303,9 +307,12 @@ def _total_faults(board: Board, check: BoardCheck) -> Iterator[str]:
         return
     counts = check.dimensions[TOTAL].get("options", Counter())
     index = next(i for i, entry in enumerate(board.entries) if entry.type == "total")
-    for option, count in stated[0].body["counts"].items():
-        if counts[option] != count:
+    said = stated[0].body["counts"]
+    for option in board.election.manifest.options:  # also those that are not stated: their records count
+        if counts[option] != (count := said.get(option, 0)):
             yield f"{_named(index, stated[0])}: {option}: {count:,} stated, {counts[option]:,} records"
+    for option in sorted(set(said) - set(board.election.manifest.options)):
+        yield f"{_named(index, stated[0])}: {option}: no such option"
 
 
 def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
@@ -321,6 +328,8 @@ def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
         yield f"release: is signed by {len(stated)} trustees; {board.election.manifest.openers} are needed"
     body = stated[0].body
     check.certified = bool(body["certified"])
+    if check.certified and not body["files"]:
+        yield "release: is called certified, and has no files"
     check.complete = True
     check.turnout = body["turnout"]
     if not set(body["opened"]) <= openable:
