@@ -2,8 +2,8 @@
 
     python benchmarks/bench_verify.py --records 1000000 --keep FOLDER
 
-The board is made here, quickly: issuing keys have many small primes, with which a signature costs a tenth of one by a
-real key. Verifying them costs what it always does, since a verifier sees the modulus alone. Sealed answers are random
+The board is made here, quickly: issuing keys have many small primes, with which a signature costs a twentieth of one by
+a real key. Verifying them costs what it always does, since a verifier sees the modulus alone. Sealed answers are random
 bytes, which nobody opens.
 """
 
@@ -33,7 +33,7 @@ from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.records import ANSWER, Record, RecordFormat, token_message
 from safemargin.election.setup import make_manifest, public_keys
 
-PRIMES, BITS = 16, 2048
+PRIMES, BITS = 32, 2048
 BLOCK = 10_000
 
 
@@ -65,10 +65,10 @@ class QuickSigner:
 
 
 def small_primes() -> list[int]:
-    """Primes whose product has exactly the bits of a key: the five highest bits of each are set."""
+    """Primes whose product has exactly the bits of a key: the six highest bits of each are set."""
     width = BITS // PRIMES
     while True:
-        drawn = [int(gmpy2.next_prime(secrets.randbits(width) | 31 << width - 5)) for _ in range(PRIMES)]
+        drawn = [int(gmpy2.next_prime(secrets.randbits(width) | 63 << width - 6)) for _ in range(PRIMES)]
         if all((prime - 1) % EXPONENT and prime.bit_length() == width for prime in drawn):
             return drawn
 
