@@ -93,9 +93,10 @@ def plan(
 def _sizes(parts: list[str]) -> list[str] | dict[str, int]:
     """Categories, or people per category where every part states a number."""
     pairs = [part.rpartition(":") for part in parts]
-    if all(sign and number.isdecimal() for _, sign, number in pairs):
-        return {name: int(number) for name, _, number in pairs}
-    return parts
+    sized = [bool(sign) and number.isdecimal() for _, sign, number in pairs]
+    if any(sized) and not all(sized):
+        raise InputError(f"dimension: {','.join(parts)}: state the people of every category, or of none")
+    return {name: int(number) for name, _, number in pairs} if any(sized) else parts
 
 
 @election.command()

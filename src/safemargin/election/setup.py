@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from safemargin.core import InputError
 from safemargin.election.blind import BlindSigner
@@ -72,6 +72,15 @@ class ElectionPlan(ManifestPart):
     joint_roll_is_public: bool = False
     release: dict[str, Any] = {}
     escrow: Escrow | None = None
+
+    @model_validator(mode="after")
+    def _is_distinct(self) -> Self:
+        lists = {"options": self.options} | {f"dimensions.{name}": d.categories for name, d in self.dimensions.items()}
+        if twice := [name for name, labels in lists.items() if len(set(labels)) < len(labels)]:
+            raise ValueError(f"{twice[0]}: two are equal")
+        if TOTAL in self.dimensions:
+            raise ValueError(f"dimensions.{TOTAL}: the total is there without being planned; choose another name")
+        return self
 
     def key_names(self) -> list[str]:
         """Names of the issuing keys that every issuer needs."""
@@ -145,7 +154,8 @@ def parse_plan(content: str, name: str = "plan") -> ElectionPlan:
         return ElectionPlan.model_validate(parse_toml(content, name))
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+        raise InputError(f"{name}: {place}{first['msg'].removeprefix('Value error, ')}") from None
 
 
 def read_plan(path: Path) -> ElectionPlan:
