@@ -1,6 +1,7 @@
 """The manifest: what it refuses, and that nothing in it can change."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from election_world import PLAN, World, keys_of, plan_for, roll_of, secrets_of
 from safemargin.core import InputError
 from safemargin.election.handover import check_release
 from safemargin.election.manifest import KnownElection
-from safemargin.election.setup import make_manifest, parse_plan, read_roll
+from safemargin.election.setup import make_manifest, parse_plan, read_public_keys, read_roll
 
 
 def made(plan: str = PLAN, people: int = 12) -> KnownElection:
@@ -131,12 +132,30 @@ def test_keys_without_a_certificate_are_refused() -> None:
 def test_unknown_fields_and_bad_json_are_refused() -> None:
     with pytest.raises(InputError, match="manifest: surprise"):
         KnownElection.parse(json.dumps(changed(surprise=1)).encode())
-    with pytest.raises(InputError, match="manifest: the file"):
+    with pytest.raises(InputError, match="manifest: Invalid JSON"):
         KnownElection.parse(b"{")
     with pytest.raises(InputError, match="plan: is not valid TOML"):
         parse_plan("= 1")
     with pytest.raises(InputError, match="plan: options"):
         parse_plan("title = 'x'\nquestion = 'y'\n[dimensions]\n[parties]\n")
+
+
+def test_keys_and_a_roll_that_do_not_fit_the_plan_are_refused(tmp_path: Path) -> None:
+    stated = parse_plan(PLAN)
+    keys = {each.name: each for each in keys_of(secrets_of(stated))}
+    with pytest.raises(InputError, match="roll: has no column 'age'"):
+        make_manifest(stated, {"1": {"sex": "f"}}, list(keys.values()))
+    for part, value in (
+        ("seal", "00"),
+        ("key", "zz" * 32),
+        ("moduli", {}),
+        ("certificates", {}),
+        ("seal", "ff" * 1216),
+    ):
+        name = "issuer-1" if part in ("moduli", "certificates") else "trustee-1"
+        (tmp_path / "public.json").write_bytes(replace(keys[name], **{part: value}).document())
+        with pytest.raises(InputError):
+            make_manifest(stated, roll_of(12), [*keys.values(), read_public_keys(tmp_path / "public.json")])
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_the_installed_command_is_killed_at_a_random_point(fast_folder: Path, co
             time.sleep(random.Random(seed).uniform(0, ended - (started if seed % 2 else began)))
             process.kill()
         CHECKS.get(command, check_folder)(fast_folder, whole)
-    if not (fast_folder / "out").exists():
+    if command == "topdown" or not (fast_folder / "out").exists():  # a run that was completed writes its report too
         run(CALLS[command], fast_folder)
     assert names(fast_folder / "out") == whole and stale_drafts(fast_folder) == []
     if command == "release":

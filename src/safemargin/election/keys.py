@@ -105,9 +105,12 @@ class SealingKey:
 def sealing_public(text: str) -> MLKEM768X25519PublicKey:
     """A public sealing key from a manifest."""
     raw = unhex(text, 1184 + 32)
-    return MLKEM768X25519PublicKey(
-        MLKEM768PublicKey.from_public_bytes(raw[:1184]), X25519PublicKey.from_public_bytes(raw[1184:])
-    )
+    try:
+        return MLKEM768X25519PublicKey(
+            MLKEM768PublicKey.from_public_bytes(raw[:1184]), X25519PublicKey.from_public_bytes(raw[1184:])
+        )
+    except ValueError:
+        raise InputError("a public key to seal to is none") from None
 
 
 def seal(content: bytes, key: MLKEM768X25519PublicKey, info: bytes) -> bytes:

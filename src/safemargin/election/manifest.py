@@ -40,6 +40,7 @@ def _is_short(name: str) -> str:
 
 FileName = Annotated[Name, StringConstraints(pattern=r"^[^. ]"), AfterValidator(_is_short)]
 """Name of a party or dimension: files are named after it, and those that begin with a dot are hidden."""
+SealKey = Annotated[str, StringConstraints(pattern="^[0-9a-f]{2432}$")]
 SECTIONS = {"target", "onlookers", "outputs"}
 """Sections of a release project that a manifest may fix."""
 
@@ -57,9 +58,9 @@ class Party(ManifestPart):
     role: Role
     organisation: Name
     address: str = ""
-    key: str
+    key: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
     """Ed25519, for signatures."""
-    seal: str
+    seal: SealKey
     """HPKE, for messages to this party."""
 
 
@@ -137,7 +138,7 @@ class ElectionManifest(ManifestPart):
     closes: str
     retention: str
     """Dates in words for people; windows open and close by entries on the board."""
-    tally: str
+    tally: SealKey
     """Public key that answers are sealed to."""
     shares: dict[Name, str]
     """Every trustee's share of the tally key, sealed to the trustee."""
@@ -242,6 +243,13 @@ def _section_faults(release: str) -> Iterator[str]:
         yield f"release.{other[0]}: a manifest fixes only {', '.join(sorted(SECTIONS))}; the election gives the rest"
 
 
+def first_fault(error: ValidationError) -> str:
+    """The first thing that is wrong with a file, and where."""
+    first = error.errors()[0]
+    place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+    return f"{place}{first['msg'].removeprefix('Value error, ')}"
+
+
 class KnownElection:
     """A manifest with its keys made ready: what every party and every reader knows."""
 
@@ -257,9 +265,7 @@ class KnownElection:
         try:
             return cls(ElectionManifest.model_validate_json(content))
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "the file"
-            raise InputError(f"{name}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+            raise InputError(f"{name}: {first_fault(error)}") from None
 
     @classmethod
     def read(cls, path: Path) -> "KnownElection":

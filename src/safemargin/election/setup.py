@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from safemargin.core import InputError
 from safemargin.election.blind import BlindSigner
@@ -30,6 +30,7 @@ from safemargin.election.manifest import (
     Name,
     Party,
     Role,
+    first_fault,
 )
 from safemargin.io import parse_toml, read_json, read_text
 
@@ -153,9 +154,7 @@ def parse_plan(content: str, name: str = "plan") -> ElectionPlan:
     try:
         return ElectionPlan.model_validate(parse_toml(content, name))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
-        raise InputError(f"{name}: {place}{first['msg'].removeprefix('Value error, ')}") from None
+        raise InputError(f"{name}: {first_fault(error)}") from None
 
 
 def read_plan(path: Path) -> ElectionPlan:
@@ -202,8 +201,8 @@ def public_keys(secret: Secret, certificates: Mapping[str, str] | None = None) -
 def read_public_keys(path: Path) -> PublicKeys:
     """A party's public keys from a file."""
     try:
-        return PublicKeys(**read_json(path))
-    except TypeError:
+        return TypeAdapter(PublicKeys).validate_python(read_json(path))
+    except ValidationError:
         raise InputError(f"{path}: is not a file with the public keys of a party") from None
 
 
@@ -213,6 +212,13 @@ Roll = Mapping[str, Mapping[str, str]]
 
 def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) -> KnownElection:
     """The manifest, with a new tally key whose shares are sealed to the trustees and which is then forgotten."""
+    try:
+        return KnownElection(_manifest(plan, roll, keys))
+    except ValidationError as error:
+        raise InputError(f"manifest: {first_fault(error)}") from None
+
+
+def _manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) -> ElectionManifest:
     given = {each.name: each for each in keys}
     if missing := [name for name in plan.parties if name not in given]:
         raise InputError(f"keys: {missing[0]} has handed in none")
@@ -221,8 +227,10 @@ def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) ->
     tally = new_seed()
     shares = dict(zip(trustees, split_secret(tally, plan.openers, len(trustees)), strict=True))
     attested = [name for name, dimension in plan.dimensions.items() if not dimension.self_reported]
+    if missing := [name for name in attested for row in roll.values() if name not in row]:
+        raise InputError(f"roll: has no column {missing[0]!r}, which the plan has attested")
     joint = Counter(tuple(row[name] for name in attested) for row in roll.values())
-    stated = ElectionManifest(
+    return ElectionManifest(
         version=1,
         title=plan.title,
         question=plan.question,
@@ -259,7 +267,6 @@ def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) ->
             }
         ),
     )
-    return KnownElection(stated)
 
 
 def _dimension(
