@@ -100,6 +100,20 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path_factory: pytest.TempPa
     assert all(same(tables[0], table) for table in tables[1:])
 
 
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
+    (tmp_path / "voters.csv").write_text(VOTERS)
+    whole = load(tmp_path)
+    scan = f"select area, age, vote from read_csv('{tmp_path / 'voters.csv'}', all_varchar=true)"
+    duckdb.sql(f"copy ({scan}) to '{tmp_path / 'lake'}' (format parquet, partition_by (area))")
+    for name in ("lake", "lake/*/*.parquet", "lake/**/*.parquet"):
+        assert same(whole, load(tmp_path, file=name)), name
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "lake/*.parquet"):
+        assert refusal(tmp_path, file=name).endswith("there is no Parquet file in it, or none with such a name")
+    duckdb.sql(f"copy (select 1 as other) to '{tmp_path / 'lake' / 'odd.parquet'}'")
+    assert "mismatch" in refusal(tmp_path, file="lake")
+
+
 def test_categories_and_options_seen_are_in_natural_order(tmp_path: Path) -> None:
     (tmp_path / "voters.csv").write_text(VOTERS)
     table = load(tmp_path)

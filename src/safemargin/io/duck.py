@@ -51,7 +51,7 @@ class DuckSource:
     """Data that DuckDB can scan: `scan` is what follows `from`, `fields` gives the SQL of each column.
 
     `numbered` says that the file stores texts once and then their numbers: what depends on one text is then cheap.
-    `held` are data in memory; `path` is then only what messages call them.
+    `held` are data in memory; `path` is then only what messages call them, as it is for a table in several `parts`.
     """
 
     path: Path
@@ -59,6 +59,7 @@ class DuckSource:
     fields: Mapping[str, str]
     numbered: bool = False
     held: object = field(default=None, compare=False, repr=False)
+    parts: tuple[Path, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,7 +68,7 @@ class DuckSource:
 
     def connected(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A fresh database that can scan the data."""
-        return connected(self.path, self.held)
+        return connected(self.path, self.held, self.parts)
 
     def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
         """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
@@ -128,10 +129,10 @@ def settings() -> dict[str, str | bool | int | float | list[str]]:
 
 
 @contextmanager
-def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected(path: Path, held: object = None, parts: Sequence[Path] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
     """A fresh database with the data in memory, if any; whatever it objects to becomes one line about `path`."""
-    if held is None:
-        require_file(path)
+    for file in () if held is not None else parts or (path,):
+        require_file(file)
     try:
         with duckdb.connect(":memory:", config=settings()) as database:
             # A bar would write between the lines of a document. In a notebook without ipywidgets there is none, and
@@ -152,9 +153,9 @@ def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnec
         raise InputError(f"{path}: {_explained(path, str(error), held is None)}") from None
 
 
-def described(path: Path, scan: str) -> tuple[str, ...]:
+def described(path: Path, scan: str, parts: Sequence[Path] = ()) -> tuple[str, ...]:
     """Names of the columns that a scan gives."""
-    with connected(path) as database:
+    with connected(path, parts=parts) as database:
         return tuple(name for name, *_ in database.execute(f"describe select * from {scan}").fetchall())
 
 
@@ -259,15 +260,28 @@ def open_json(path: Path, table: str | None = None) -> DuckSource:
 
 def open_parquet(path: Path, table: str | None = None) -> DuckSource:
     """A Parquet file; `table` is not used."""
-    scan = f"read_parquet({literal(glob.escape(str(path)))}, hive_partitioning=false)"
-    names = described(path, scan)
+    return _parquet(path, (path,), partitioned=False)
+
+
+def open_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
+    """Parquet files as one table, whose columns must agree; `year=2024` in the name of a folder is a column, too."""
+    if not parts:
+        raise InputError(f"{path}: there is no Parquet file in it, or none with such a name")
+    return _parquet(path, parts, partitioned=any("=" in part.name for file in parts for part in file.parents))
+
+
+def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSource:
+    files = f"[{', '.join(literal(glob.escape(str(part))) for part in parts)}]"
+    # Categories are texts: a column from the name of a folder is not made a number or a date.
+    options = "hive_partitioning=true, hive_types_autocast=false" if partitioned else "hive_partitioning=false"
+    scan = f"read_parquet({files}, {options})"
+    names = described(path, scan, parts)
     check_names(path, list(names))
-    with connected(path) as database:
-        stated = f"select num_rows from parquet_file_metadata({literal(glob.escape(str(path)))})"
-        ((rows,),) = database.execute(stated).fetchall()
+    with connected(path, parts=parts) as database:
+        ((rows,),) = database.execute(f"select sum(num_rows)::bigint from parquet_file_metadata({files})").fetchall()
     if rows > MOST_ROWS:
         raise TooLargeError(f"{path}: says that it has {rows:,} rows, more than {MOST_ROWS:,}")
-    return DuckSource(path, scan, {name: quoted(name) for name in names}, numbered=True)
+    return DuckSource(path, scan, {name: quoted(name) for name in names}, numbered=True, parts=parts)
 
 
 def open_memory(data: object, name: str = "data") -> DuckSource:

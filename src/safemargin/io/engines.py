@@ -1,10 +1,11 @@
 """Which engine reads which data. A new one is a function in an engine and a line here."""
 
+import glob
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet
+from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
 from safemargin.io.files import Source, require_file, suffix
 from safemargin.io.office import open_encoded, open_excel, open_spss, open_stata, sheet_names
 from safemargin.io.sqlite import SqliteSource, open_sqlite, table_names
@@ -33,6 +34,10 @@ TABLES: Mapping[Callable[[Path, str | None], Source], Callable[[Path], tuple[str
 
 def open_source(path: Path, table: str | None = None, encoding: str | None = None) -> Source:
     """The table in a file, by the engine for its ending; `encoding` is that of a CSV file that is not UTF-8."""
+    if (parts := parts_of(path)) is not None:
+        if table is not None or encoding is not None:
+            raise InputError(f"{path}: Parquet files have no data.table and no data.encoding; remove it")
+        return open_parts(path, parts)
     require_file(path)
     engine = ENGINES.get(suffix(path))
     if engine is None:
@@ -46,6 +51,18 @@ def open_source(path: Path, table: str | None = None, encoding: str | None = Non
             raise InputError(f"data.encoding = {encoding[:60]!r}: only CSV files need it; remove it for {path}")
         return open_encoded(path, encoding)
     return engine(path, table)
+
+
+def parts_of(path: Path) -> tuple[Path, ...] | None:
+    """The Parquet files of a folder, or of a pattern such as `votes/*.parquet`; none where it names one file."""
+    try:
+        if path.is_dir() and suffix(path) not in ENGINES:
+            return tuple(sorted(path.rglob("*.parquet")))
+        if path.exists() or not glob.has_magic(str(path)):
+            return None
+    except (OSError, ValueError):  # a name that no file can have: the message comes when it is opened
+        return None
+    return tuple(sorted(Path(name) for name in glob.glob(str(path), recursive=True) if name.endswith(".parquet")))
 
 
 def tables_in(path: Path) -> tuple[str, ...]:

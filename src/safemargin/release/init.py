@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from safemargin.core import RESERVED, InputError, OutputError
-from safemargin.io import Survey, open_source, require_file, tables_in
+from safemargin.io import Survey, open_source, tables_in
 from safemargin.release.guess import AxisGuess, Guess, guess
 from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, write_text
 
@@ -102,7 +102,6 @@ def init(data: Path | str) -> Proposal:
 
 def propose_project(path: Path, file: str) -> str:
     """The text of a project file that names the data file at `path` as `file`."""
-    require_file(path)
     tables = tables_in(path)
     source = open_source(path, tables[0] if tables else None)
     survey = source.survey()
