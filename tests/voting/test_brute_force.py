@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from evidence import seeds
+from safemargin.core import TooLargeError
 from safemargin.voting.election import Election
 from safemargin.voting.outcome import outcome
 from safemargin.voting.reading import read_belief
@@ -393,6 +394,14 @@ def test_committees(m: int, seats: int, engine: str | None, tmp_path: Path) -> N
     got = outcome(f"committee-{seats}", ",".join(NAMES[:m]), 5, file, engine=engine)
     assert got.exact and got.delta == pytest.approx(expected, abs=1e-12)
     assert all(name.count("+") == seats - 1 for name in got.results)
+
+
+def test_committees_that_are_drawn() -> None:
+    """Too many votes for every exact engine; committees by the thousand are refused in place of filling the memory."""
+    low, high = outcome("committee-2", 6, 300, draws=4_000).interval
+    assert 0.03 < low < high < 0.08
+    with pytest.raises(TooLargeError, match="924 possible results are too many to draw"):
+        outcome("committee-6", 12, 100)
 
 
 def test_ties_of_committees_are_refused() -> None:

@@ -12,7 +12,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core import BoolArray, FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
+from safemargin.core import (
+    BoolArray,
+    FloatArray,
+    Generator,
+    IntArray,
+    Progress,
+    TooLargeError,
+    no_progress,
+    numpy_generator,
+)
 from safemargin.voting.crossings import crossings, results_for
 from safemargin.voting.election import Kinds
 from safemargin.voting.scoring import Positional
@@ -24,6 +33,8 @@ MAX_SETS = 64
 """Sets of results for which the upper end is computed as a whole; with more, result by result."""
 MAX_COUNTS = 10_000_000
 """Numbers that are held at once."""
+MAX_PRODUCTS = 10_000_000
+"""Products of two votes with their results whose sums are held: 80 MB."""
 MAX_ADDED = 500_000
 """Sums that all votes are added to at once: as many as a processor's cache holds."""
 MAX_VOTES = 64
@@ -199,15 +210,19 @@ def sample(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progre
     extremes = _draw_extremes(kinds, points, draws, seed) if len(kinds) > MAX_VOTES else None
     votes = extremes.standing_out(min(STAND_OUT, MAX_VOTES)) if extremes else likely_votes(kinds)
     usual = int(results_for(kinds, kinds.weights)[0])
+    pairs = kinds.rule.outcomes * len(votes)
+    if pairs**2 > MAX_PRODUCTS:
+        raise TooLargeError(f"rule: {kinds.rule.outcomes:,} possible results are too many to draw; ask for fewer seats")
+    block = min(BLOCK, max(MAX_COUNTS // pairs, 100))
     is_frequent = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
     many = is_frequent and len(kinds) <= kinds.others
     generator = numpy_generator(seed)
     halves = []
     for half in range(2):
         moments = Moments.empty(kinds.rule.outcomes, len(votes))
-        for start in range(0, draws // 2, BLOCK):
+        for start in range(0, draws // 2, block):
             progress("drawing elections", half * (draws // 2) + start, draws)
-            size = min(BLOCK, draws // 2 - start)
+            size = min(block, draws // 2 - start)
             sums, counts, ratio = _draw(kinds, points, kinds.others + many, size, generator)
             if (
                 many and counts is not None
