@@ -15,7 +15,7 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.differences import disclosed_by_differences
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.bounds.levels import labels, levels
+from safemargin.bounds.levels import labels, levels, probe, program_budget
 from safemargin.bounds.methods import SEED, Certifying, attain, settle, tighten
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
@@ -50,15 +50,20 @@ def certify(
     given: Sequence[IntArray] = (),
     excused: Sequence[tuple[BoolArray, BoolArray]] = (),
     most_linear: int | None = None,
+    same: tuple[System, IntArray] | None = None,
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
     as with a certificate, are checked by addition and spare the search for others. What is `excused` (which profiles,
     which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractional tables
-    are used only where at most so many cells are left.
+    are used only where at most so many cells are left. A system that says the `same` in other slices, given with the
+    place there of every profile, states which cells to look at; a few programs look for a disclosed one before any search.
     """
     checked = levels(known, slice_ranges(known), limits)
+    if same is not None:
+        other, order = same
+        checked[1:] = [level.reordered(order) for level in levels(other, slice_ranges(other), limits)[1:]]
     for level in checked:
         for members, options in excused:
             level.excuse(members, options)
@@ -67,6 +72,10 @@ def certify(
     exposed = _exposed(known, checked)
     if exposed or quick:
         return Proof(exposed, _sizes(checked), undecided=0 if exposed else 1)
+    if same is not None and program_budget(known):
+        probe(known, checked, task.program, task.tables)
+        if exposed := _exposed(known, checked):
+            return Proof(exposed, _sizes(checked))
     attain(task)
     undecided = task.open - task.linear
     return Proof(

@@ -44,6 +44,8 @@ class Effort:
     # Variables (times options squared) up to which a certificate may solve 400, or 60, programs of single ends.
     work_for_400_programs: int = 8_000
     work_for_60_programs: int = 40_000
+    # Programs before a release with suppressed groups is searched: on Adult the second finds what 60 s of search miss.
+    probes: int = 6
     # Integer programs for what is still open in a certificate: exact for systems this small, with a time limit in case.
     integer_program_counts: int = 200
     integer_program_seconds: float = 20.0

@@ -196,8 +196,18 @@ def solve_open_ends(known: System, checked: list[Level], program: "Program", tab
         _programs(known, checked, program, tables, None)
 
 
+def probe(known: System, checked: list[Level], program: "Program", tables: list[IntArray]) -> None:
+    """A few linear programs for the largest open cells, which end at the first that is disclosed."""
+    _programs(known, checked, program, tables, min(program_budget(known), EFFORT.probes), first=True)
+
+
 def _programs(
-    known: System, checked: list[Level], program: "Program", tables: list[IntArray], budget: int | None
+    known: System,
+    checked: list[Level],
+    program: "Program",
+    tables: list[IntArray],
+    budget: int | None,
+    first: bool = False,
 ) -> None:
     """One program per open end: linear ones up to a `budget`, cells with most people first; integer ones without."""
     for level in sorted(checked, key=lambda level: len(level.names)):
@@ -211,7 +221,7 @@ def _programs(
                     return
                 if level.needs()[way < 0][cell, option]:
                     values = _solve_end(known, level, program, (cell, option, way), budget is None)
-                    if level.limits.hypothetical and level.exposed()[cell, option]:
+                    if (first or level.limits.hypothetical) and level.exposed()[cell, option]:
                         return  # sums that are only assumed: one cell that they disclose rules them out
                     counts = integer_table(known, values)
                     before = needs(checked)

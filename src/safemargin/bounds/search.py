@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -237,6 +238,14 @@ class Level:
         self._contained: BoolArray | None = None
         self._open = 0
         self._pieces: Parts | None = None
+
+    def reordered(self, order: IntArray) -> "Level":
+        """The same cells where profile `order[p]` is the one at place `p`."""
+        other, place = copy(self), np.empty_like(order)
+        place[order] = np.arange(len(order))
+        other.cell_of, other.first, other._pieces = self.cell_of[order], place[self.first], None
+        other.__dict__.pop("_by_cell", None)
+        return other
 
     def members(self, cell: int) -> IntArray:
         """The profiles of a cell."""

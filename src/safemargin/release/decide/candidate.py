@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from safemargin.bounds import Exposed, Proof, System, build_system, certify, certify_with_earlier, infer
 from safemargin.core import (
     ContradictionError,
-    IntArray,
     Limits,
     Onlooker,
     Progress,
@@ -74,8 +74,11 @@ def _prove_reading(
         if onlooker.composition(table.schema.names) == "joint":
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             known = build_system(tables, onlooker)
-            given = () if quick else _as_merged(table, candidate, onlooker, limits, known)
-            proof = certify(known, limits, progress, quick, given)
+            is_hiding = any(split.flagged for split in candidate.splits) and not quick
+            prove = (
+                partial(_certify_as_merged, table, candidate, onlooker) if is_hiding else partial(certify, quick=quick)
+            )
+            proof = prove(known, limits, progress)
             if len(tables) == 1:  # the total alone adds nothing to itself
                 proof = Proof((), proof.checked, tables=proof.tables, before=proof.exposed)
             elif proof.exposed and onlooker.facts and not quick:
@@ -94,25 +97,24 @@ def _prove_reading(
     return best
 
 
-def _as_merged(
-    table: Table, candidate: Candidate, onlooker: Onlooker, limits: Limits, known: System
-) -> tuple[IntArray, ...]:
-    """Witness tables for a candidate with flagged groups, found with these as one group.
+def _certify_as_merged(
+    table: Table, candidate: Candidate, onlooker: Onlooker, known: System, limits: Limits, progress: Progress
+) -> Proof:
+    """The proof for a candidate with flagged groups, searched with these as one group.
 
     The total less the exact groups is the sum of the flagged ones, so both say the same; but exact sums are far easier
     to search than groups of which nothing is known.
     """
-    if not any(split.flagged for split in candidate.splits):
-        return ()
     merged = build_system(joined(candidate).tables(table), onlooker)
     row_of = {tuple(row): number for number, row in enumerate(_named(known))}
-    order = [row_of[tuple(row)] for row in _named(merged)]
+    order = np.array([row_of[tuple(row)] for row in _named(merged)], dtype=np.int64)
+    proof = certify(merged, limits, progress, same=(known, order))
     witnesses = []
-    for counts in certify(merged, limits).tables:
+    for counts in proof.tables:
         carried = np.empty_like(counts).reshape(-1, known.free)
         carried[order] = counts.reshape(-1, merged.free)
         witnesses.append(carried.ravel())
-    return tuple(witnesses)
+    return replace(proof, tables=tuple(witnesses))
 
 
 def _named(known: System) -> list[tuple[str, ...]]:

@@ -18,6 +18,9 @@ PROTECTIONS = "auto", "merge", "noise", "suppress"
 
 COARSER = 3
 """Releases that are tried until one can be explained to somebody who knows the rule, with `auto`."""
+PLAIN_STEPS = 12
+"""Releases that are tried after that, whether one can be explained or not."""
+WITHOUT = "Publishing what was left after that"
 
 
 def decide(
@@ -94,10 +97,10 @@ def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, li
         unexplained += [] if proof.exposed or rule.protect not in ("auto", "suppress") else [candidate]
         if len(unexplained) == COARSER:
             # An axis is not omitted because no answers were found that explain the release: the certificate says so.
-            for plain in unexplained:
-                if (shown := prove(rule, plain, progress, insist=False)).proof.holds:
-                    return plain, shown, refused
-        what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
+            found = _search_plain(rule, unexplained[0], refused, progress)
+            if found is not None:
+                return *found, refused
+        what = "Publishing every regular group exactly" if not refused else WITHOUT
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         cells = proof.exposed or proof.doubtful
         refused.extend(refusal_of(rule.table, what, cell, bool(proof.exposed)) for cell in cells[: 1 if refused else 5])
@@ -106,6 +109,23 @@ def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, li
             # Nothing is left to merge: the total is published in any case, and the certificate says what it hides.
             return candidate, prove(rule, candidate, progress, insist=False), refused
         candidate = coarser
+
+
+def _search_plain(
+    rule: ReleaseRule, candidate: Candidate, refused: list[Refusal], progress: Progress
+) -> tuple[Candidate, Shown] | None:
+    """The same without answers that explain the release: every step follows a cell that is disclosed or undecided."""
+    for _ in range(PLAIN_STEPS):
+        shown = prove(rule, candidate, progress, insist=False)
+        if shown.proof.holds:
+            return candidate, shown
+        cells, proved = shown.proof.exposed or shown.proof.doubtful, bool(shown.proof.exposed)
+        refused.extend(refusal_of(rule.table, WITHOUT, cell, proved) for cell in cells[:1])
+        coarser = rule.next(candidate, cells, proved)
+        if coarser is None:
+            return None
+        candidate = coarser
+    return None
 
 
 def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:
