@@ -58,7 +58,7 @@ def certify(
     as with a certificate, are checked by addition and spare the search for others. What is `excused` (which profiles,
     which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractional tables
     are used only where at most so many cells are left. A system that says the `same` in other slices, given with the
-    place there of every profile, states which cells to look at; a few programs look for a disclosed one before any search.
+    place there of every profile, states the cells to look at; a few programs look for a disclosed one before all else.
     """
     checked = levels(known, slice_ranges(known), limits)
     if same is not None:
