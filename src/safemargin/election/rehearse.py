@@ -110,10 +110,15 @@ class Processes:
             time.sleep(0.005)
 
     def wait(self, ask: Ask) -> None:
-        """Wait until every party answers."""
+        """Wait until every party answers. One that did not start gets another port: somebody may have taken its own."""
         for name in self.running:
             if not self.is_running(name):
-                raise OutputError(f"{name}: the process did not start")
+                self.ports[name] = free_ports(1)[0]
+                self.addresses[name] = f"http://127.0.0.1:{self.ports[name]}"
+                self.start(name)
+                time.sleep(1.0)
+                if not self.is_running(name):
+                    raise OutputError(f"{name}: the process did not start")
             with contextlib.suppress(InputError):  # a refusal is an answer
                 ask(name, "nothing", b"")
 
