@@ -171,6 +171,16 @@ def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
     return [tuple(home[name] for home, name in zip(homes, profile, strict=True)) for profile in place.people]
 
 
+def part_groups(place: Town, plan: Plan) -> list[tuple[int, ...]]:
+    """Per profile the groups whose sums all witnesses share; of axes without such groups, the published ones."""
+    parts = dict(plan.parts)
+    homes = []
+    for name in place.axes:
+        groups = parts.get(name) or [decision.group for decision in plan.axis(name)]
+        homes.append({category: number for number, group in enumerate(groups) for category in group})
+    return [tuple(home[name] for home, name in zip(homes, profile, strict=True)) for profile in place.people]
+
+
 def exchanges(
     groups: list[tuple[int, ...]], rng: np.random.Generator, votes: np.ndarray, moves: int
 ) -> Iterator[np.ndarray]:
@@ -299,7 +309,8 @@ def breaks(
             continue
         cell = np.zeros((len(place.people), len(place.options)))
         cell[inside, option] = 1
-        for start, high in product(starts[::-1] * 3, (True, False)):  # what exchanges did not reach, programs may
+        # What exchanges did not reach, programs may: with few changes to any group, or to those of the witnesses.
+        for start, grouping, high in product(starts[::-1] * 3, (part_groups(place, plan), groups), (True, False)):
             if disclosed()[row, option]:
                 low, top, size = int(least[row, option]), int(most[row, option]), int(people[row])
                 narrow = int(tolerance[row, 0]) + 1
@@ -309,7 +320,7 @@ def breaks(
                     ends = (max(low, int(seen.lower[row, option]) + narrow), size)
                 else:
                     ends = (0, min(top, int(seen.upper[row, option]) - narrow))
-                votes = nearest_table(place, plan, groups, start, cell, ends, rng) if ends[0] <= ends[1] else None
+                votes = nearest_table(place, plan, grouping, start, cell, ends, rng) if ends[0] <= ends[1] else None
                 if votes is not None and program(with_votes(place, votes), target)[1] == shown:
                     look([votes])
                     look(exchanges(groups, rng, votes, moves))
