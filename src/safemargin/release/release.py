@@ -4,6 +4,7 @@ Nobody can build a `Release` by hand: the gate issues it from data, never from a
 somebody passes in, and keeps a list of those it issued.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -51,7 +52,7 @@ from safemargin.release.recording import (
     inconsistency_notes,
     ledger_document,
 )
-from safemargin.release.report.alternatives import alternatives, is_wanting
+from safemargin.release.report.alternatives import SECONDS, alternatives, is_wanting
 from safemargin.release.report.exposed import exposed
 from safemargin.ui import Document, Report, Result, plural, show_report
 from safemargin.voting.result import result_privacy
@@ -224,11 +225,14 @@ def demo(
 
 def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "") -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
+    started = time.monotonic()
     draft = replace(_draft(inputs, progress), command=command)
     if is_wanting(draft):
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
-        draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt))
+        # Each takes about as long as the release: where that is long, they are named with their commands only.
+        left = SECONDS if time.monotonic() - started < SECONDS else 0.0
+        draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt, left))
     if inputs.book is not None:
         log_change(inputs.project)
     if not draft.is_sound:
