@@ -108,12 +108,16 @@ def _certify_as_merged(
     merged = build_system(joined(candidate).tables(table), onlooker)
     row_of = {tuple(row): number for number, row in enumerate(_named(known))}
     order = np.array([row_of[tuple(row)] for row in _named(merged)], dtype=np.int64)
-    proof = certify(merged, limits, progress, same=(known, order))
+    # Wide axes are searched by programs of their own, which know the slices of the system only.
+    wide = len(known.blocks) and int(known.blocks.max()) > WIDE
+    proof = certify(merged, limits, progress, same=None if wide else (known, order))
     witnesses = []
     for counts in proof.tables:
         carried = np.empty_like(counts).reshape(-1, known.free)
         carried[order] = counts.reshape(-1, merged.free)
         witnesses.append(carried.ravel())
+    if wide:
+        return certify(known, limits, progress, given=witnesses)
     return replace(proof, tables=tuple(witnesses))
 
 
@@ -123,6 +127,8 @@ def _named(known: System) -> list[tuple[str, ...]]:
     return [tuple(known.categories[axis][row[axis]] for axis in axes) for row in known.codes.tolist()]
 
 
+WIDE = 500
+"""Slices beyond which a candidate with flagged groups is searched as one, then checked."""
 SMALL = 1_000
 """Profiles up to which every test counts as one; beyond, those that closed forms decide are brief."""
 BRIEF = 0.1

@@ -100,6 +100,9 @@ def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, li
             found = _search_plain(rule, unexplained[0], refused, progress)
             if found is not None:
                 return *found, refused
+            for plain in unexplained[1:]:
+                if (shown := prove(rule, plain, progress, insist=False)).proof.holds:
+                    return plain, shown, refused
         what = "Publishing every regular group exactly" if not refused else WITHOUT
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         cells = proof.exposed or proof.doubtful
