@@ -180,16 +180,16 @@ def own_share(election: KnownElection, name: str, seed: bytes, blob: bytes) -> b
     assert escrow is not None
     if len(blob) != blob_size(escrow):
         raise InputError("the sealed identity has another size")
-    place, count = list(escrow.keys).index(name), len(escrow.keys)
+    position, count = list(escrow.keys).index(name), len(escrow.keys)
     sender, rest = blob[_HIDDEN : _HIDDEN + 32], blob[_HIDDEN + 32 :]
     width = _SHARE + _TAG
     try:
         share = Box(escrow_key(seed), PublicKey(sender)).decrypt(
-            rest[place * width : (place + 1) * width], _box_nonce(name)
+            rest[position * width : (position + 1) * width], _box_nonce(name)
         )
     except CryptoError:
         raise InputError(f"{name}: the share cannot be opened") from None
-    _check_share(name, share, rest[count * width + 32 * place :][:32])
+    _check_share(name, share, rest[count * width + 32 * position :][:32])
     return share
 
 

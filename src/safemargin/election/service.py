@@ -102,13 +102,13 @@ class Service:
             return refuse(401)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         await self.queue.put((step, body, future))
-        found = await future
-        if isinstance(found, InputError):
-            code = 409 if isinstance(found, ConflictError) else 422
-            return refuse(code, step, str(found) if signed else None)
+        record = await future
+        if isinstance(record, InputError):
+            code = 409 if isinstance(record, ConflictError) else 422
+            return refuse(code, step, str(record) if signed else None)
         if step.caller == "anonymous":
-            return Response(found.ljust(ANSWER_SIZE), 202, media_type=OCTETS)
-        return Response(found, media_type=OCTETS)
+            return Response(record.ljust(ANSWER_SIZE), 202, media_type=OCTETS)
+        return Response(record, media_type=OCTETS)
 
     def _is_operator(self, request: Request, step: Step) -> bool:
         """Whether the people who run this party asked; the signature is about the hash, so it is checked first."""

@@ -69,14 +69,14 @@ def check_board(board: Board, progress: Progress = no_progress, processes: int |
 
 def named_board(election: KnownElection, body: bytes) -> Board:
     """The copy of the board that a message names; refused unless it is of this election and verifies."""
-    place = parse(body).get("board")
-    if not isinstance(place, str):
+    folder = parse(body).get("board")
+    if not isinstance(folder, str):
         raise InputError("the message does not name the folder with the copy of the board")
-    board = Board(Path(place))
+    board = Board(Path(folder))
     if board.election.mid != election.mid:
-        raise InputError(f"{place}: is the board of another election")
+        raise InputError(f"{folder}: is the board of another election")
     if findings := check_board(board).findings:
-        raise InputError(f"{place}: does not verify: {findings[0]}")
+        raise InputError(f"{folder}: does not verify: {findings[0]}")
     return board
 
 
@@ -258,43 +258,43 @@ def _record_faults(
             return
     count = length // size
     check.records += count
-    found = _check_records(board, name, count, progress, processes)
-    noted["options"] = found.options
-    if count != batch["accepted"] or root_of(found.leaf_hashes()).hex() != batch["root"]:
+    faults = _check_records(board, name, count, progress, processes)
+    noted["options"] = faults.options
+    if count != batch["accepted"] or root_of(faults.leaf_hashes()).hex() != batch["root"]:
         yield f"records/{name}: {count:,} records are not the {batch['accepted']:,} that the collector signed"
-    if not found.is_sorted:
+    if not faults.is_sorted:
         yield f"records/{name}: the records are not sorted, or one is there twice"
     passed = np.fromfile(board.folder / "mixes" / f"{last}-{name}", "S32")
-    if not np.isin(np.frombuffer(found.leaves, "S32"), passed).all():
+    if not np.isin(np.frombuffer(faults.leaves, "S32"), passed).all():
         yield f"records/{name}: has a record that {last} did not pass on"
-    yield from found.faults
-    if found.more:
-        yield f"records/{name}: {found.more:,} more records are wrong"
-    names = np.frombuffer(found.names, "S32")
+    yield from faults.faults
+    if faults.more:
+        yield f"records/{name}: {faults.more:,} more records are wrong"
+    names = np.frombuffer(faults.names, "S32")
     if len(np.unique(names)) != len(names):
         yield f"records/{name}: two records were made with one token"
     for index, label in enumerate(dimension.labels):
-        seen = found.categories.total() if dimension.self_reported else found.categories[index]
+        seen = faults.categories.total() if dimension.self_reported else faults.categories[index]
         if seen > noted["by_label"].get(label, 0):
             yield f"{name}: {label}: {seen:,} records, {noted['by_label'].get(label, 0):,} tokens issued"
 
 
 def _check_records(board: Board, name: str, count: int, progress: Progress, processes: int | None) -> BlockCheck:
     blocks = [(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
-    found, workers = BlockCheck(), processes or os.cpu_count() or 1
+    faults, workers = BlockCheck(), processes or os.cpu_count() or 1
     if workers == 1 or len(blocks) < 4:
         for start, stop in blocks:
-            found.take(check_block(board.folder, name, start, stop))
+            faults.take(check_block(board.folder, name, start, stop))
             progress(f"verifying {name}", stop, count)
-        return found
+        return faults
     with ProcessPoolExecutor(workers) as pool:
         # Results are taken in order; those that wait hold 64 bytes per record.
         tasks = [pool.submit(check_block, board.folder, name, *block) for block in blocks]
         for number, (_, stop) in enumerate(blocks):
-            found.take(tasks[number].result())
+            faults.take(tasks[number].result())
             tasks[number] = None  # type: ignore[call-overload]
             progress(f"verifying {name}", stop, count)
-    return found
+    return faults
 
 
 def _total_faults(board: Board, check: BoardCheck) -> Iterator[str]:

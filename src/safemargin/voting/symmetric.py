@@ -37,7 +37,7 @@ def applies(kinds: Kinds) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PointGrid:
     """What the chance of a winner depends on: by how much each other candidate may exceed them, in rising order.
 
     `numbers[x, r]` is the cell of winner r where the person votes x; `limits` has a row per cell.
@@ -47,7 +47,7 @@ class Cells:
     limits: IntArray
 
     @classmethod
-    def of(cls, adds: IntArray) -> "Cells":
+    def of(cls, adds: IntArray) -> "PointGrid":
         """The cells of votes that add these points."""
         size = adds.shape[1]
         rows = []
@@ -64,15 +64,15 @@ class Cells:
         ahead = scores[:, None, :] - scores[:, :, None]  # of every other over whoever has the points
         below = {t: (ahead <= t).sum(axis=2) - (t >= 0) for t in np.unique(self.limits).tolist()}
         left = {(t, given): np.maximum(below[t] - given, 0.0) for t in below for given in range(size - 1)}
-        found = np.empty((len(scores), len(self.limits)))
+        shares = np.empty((len(scores), len(self.limits)))
         ways, before = [np.ones(ahead.shape[:2])], [None] * (size - 1)
         for cell, limits in enumerate(self.limits.tolist()):  # in order, so that most begin as the one before does
             same = next((n for n in range(size - 1) if limits[n] != before[n]), size - 1)
             del ways[same + 1 :]
             for given in range(same, size - 1):
                 ways.append(ways[-1] * left[limits[given], given])
-            found[:, cell], before = ways[-1].sum(axis=1), limits
-        return found / factorial(size)
+            shares[:, cell], before = ways[-1].sum(axis=1), limits
+        return shares / factorial(size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Half:
 def sample_alike(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress = no_progress) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other; the upper end is over all."""
     doubt = (1 - CONFIDENCE) / 2
-    cells, size = Cells.of(kinds.adds), kinds.adds.shape[1]
+    cells, size = PointGrid.of(kinds.adds), kinds.adds.shape[1]
     draws = min(draws, int(MAX_WORK / (len(cells.limits) * size * (size - 1)))) // 2
     generator, factor = numpy_generator(seed), exp(epsilon)
     halves = [_draw(kinds, cells, draws, generator, number, progress) for number in range(2)]
@@ -117,7 +117,7 @@ def sample_alike(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: 
     return Estimate(delta, low, min(high, 1.0), (x, y), tuple(chosen.tolist()))
 
 
-def _draw(kinds: Kinds, cells: Cells, draws: int, generator: Generator, half: int, progress: Progress) -> Half:
+def _draw(kinds: Kinds, cells: PointGrid, draws: int, generator: Generator, half: int, progress: Progress) -> Half:
     """Sums over elections of all others, each with every assignment of its points."""
     count = len(cells.limits)
     first, second = np.zeros(count), np.zeros((count, count))
@@ -133,7 +133,7 @@ def _draw(kinds: Kinds, cells: Cells, draws: int, generator: Generator, half: in
     return Half(draws, first, second)
 
 
-def _upper(both: Half, cells: Cells, sets: FloatArray, factor: float, doubt: float) -> float:
+def _upper(both: Half, cells: PointGrid, sets: FloatArray, factor: float, doubt: float) -> float:
     """An upper end over all pairs of votes and sets of results: for each set the best two votes are found apart."""
     wide = NormalDist().inv_cdf(1 - doubt / (2 * len(cells.numbers) * len(sets)))
     most, least = np.full(len(sets), -np.inf), np.full(len(sets), np.inf)
