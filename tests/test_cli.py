@@ -195,7 +195,7 @@ def test_bound_of_a_project(run: Run) -> None:
     ran = run("bound", "project.toml", "--json")
     document = ran.document
     assert (ran.code, ran.err) == (0, "")
-    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target"}
+    assert set(document) == {"schema", "cells", "verdicts", "classical", "fiber", "onlooker", "target"}
     cells = document["cells"]
     assert isinstance(cells, list) and len(cells) == 8 and set(cells[0]) == CELL_KEYS
     first = {key: value for key, value in cells[0].items() if key not in ("t", "fitted", "interval", "method")}
@@ -279,7 +279,8 @@ def test_audit(run: Run) -> None:
     ran = run("audit", "site.csv", "grade.csv", "--roll", "roll.csv", "--json")
     document = ran.document
     assert (ran.code, ran.err) == (0, "")
-    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target", "attacks", "printed", "safe"}
+    keys = {"schema", "cells", "verdicts", "classical", "fiber", "onlooker", "target", "attacks", "printed", "safe"}
+    assert set(document) == keys
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)

@@ -557,7 +557,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
     assert [each["records"] for each in found["strata"]] == [10**n if n else 2 for n in range(7)]  # type: ignore[attr-defined]
     assert found["strata"][1]["best"]["rate"] == pytest.approx(0.768338, abs=5e-7)  # type: ignore[index]
     text = page.read_text()
-    assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
+    assert "lines at 5 % and 50 %" in text.replace("\N{NO-BREAK SPACE}", " ") and text.count('class="marks"') == 1
     census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
     stated = {each["records"]: tuple(round(value, 2) for value in each["epsilon"]) for each in census}  # type: ignore[attr-defined]
     assert stated == TABLE_5 and "Los Angeles County" in page.read_text()

@@ -9,7 +9,7 @@ from safemargin.core import numpy_generator
 from safemargin.voting.election import Election, Kinds, uniform
 from safemargin.voting.outcome import outcome
 from safemargin.voting.rules import rule_named
-from safemargin.voting.symmetric import Cells, applies, sample_alike
+from safemargin.voting.symmetric import PointGrid, applies, sample_alike
 
 
 def kinds_of(name: str, candidates: int, voters: int) -> Kinds:
@@ -22,7 +22,7 @@ def test_every_assignment_is_counted(name: str, m: int) -> None:
     """All orders of drawn points, ties among them, with every vote of the person added; the earlier of equals wins."""
     kinds, generator = kinds_of(name, m, 6), numpy_generator(m)
     assert applies(kinds)
-    cells = Cells.of(kinds.adds)
+    cells = PointGrid.of(kinds.adds)
     for scores in generator.integers(0, 4, size=(6, m)):
         got = cells.chances(scores.reshape(1, -1))[0][cells.numbers]
         orders = np.array(list(permutations(scores.tolist())))
