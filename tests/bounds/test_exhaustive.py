@@ -33,17 +33,17 @@ def compare(tables: list[PublishedTable], onlooker: Onlooker, seed: object, chan
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_every_interval_is_exactly_what_all_tables_leave(composition: str, options: int) -> None:
     compared = 0
-    for seed in range(40 if composition == "joint" else 30):
+    for seed in seeds(0, 15, 40):
         _, tables, onlooker = situation(seed, composition, options)
         compared += compare(tables, onlooker, seed, chance=0.5)
-    assert compared > 20
+    assert compared > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [1, 2, 3])
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_every_interval_is_exact_in_many_more_cases(composition: str, options: int) -> None:
-    for seed in seeds(1000, 25, 500):
+    for seed in seeds(1000, 10, 500):
         _, tables, onlooker = situation(seed, composition, options)
         compare(tables, onlooker, seed, chance=0.5)
 
@@ -58,7 +58,7 @@ def test_larger_cells_with_a_joint_roll() -> None:
 
 @pytest.mark.parametrize("composition", ["joint", "none"])
 def test_all_two_way_margins_of_three_axes(composition: str) -> None:
-    for seed in range(15):
+    for seed in seeds(0, 6, 15):
         rng = np.random.default_rng([seed, 5])
         place = town(rng, axes=3, options=1, people=14, fill=1.0, most_categories=3 if composition == "joint" else 2)
         pairs = [(a, b) for i, a in enumerate(place.axes) for b in place.axes[i + 1 :]]
@@ -67,7 +67,7 @@ def test_all_two_way_margins_of_three_axes(composition: str) -> None:
 
 def test_cells_merged_in_one_column_only() -> None:
     """A table may list `(a, x)` and `(b, x)` but `(a or b, y)`: nothing of that is empty."""
-    for seed in range(25):
+    for seed in seeds(0, 10, 25):
         rng = np.random.default_rng([seed, 6])
         place = town(rng, axes=2, options=1, people=8, fill=1.0)
         (first, *rest), columns = place.categories[0], place.categories[1]
@@ -100,7 +100,7 @@ def test_overlapping_groups_and_subtotals() -> None:
 @pytest.mark.slow
 def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
     found = 0
-    for seed in range(120):
+    for seed in seeds(0, 50, 120):
         rng = np.random.default_rng([seed, 9])
         composition = COMPOSITIONS[seed % 3]
         _, tables, onlooker = situation(seed, composition, 1 + seed % 3, two_way=0.8, hide=0.05, widen=0.05)
@@ -122,7 +122,7 @@ def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
                 infer(tables, onlooker)
         else:
             assert mismatches(infer(tables, onlooker), fiber) == [], seed
-    assert found > 50
+    assert found > 15
 
 
 def test_options_share_the_people_of_a_cell() -> None:
