@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts jobs in the background with it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes that run tests side by side too
 

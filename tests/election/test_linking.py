@@ -329,7 +329,7 @@ def test_an_election_in_postgres_keeps_no_order(tmp_path: Path, postgres: str) -
     world.open()
     assert check_board(world.board, processes=1).findings == []
     with psycopg.connect(postgres) as connection:
-        table = table_name("collector age", world.election.mid.hex())
+        table = table_name("collector dimension age", world.election.mid.hex())
         rows = connection.execute(f'SELECT key, xmin::text FROM "{table}" ORDER BY ctid').fetchall()
     assert [key for key, _ in rows] == sorted(key for key, _ in rows) and len({batch for _, batch in rows}) == 1
     for role in world.roles.values():

@@ -41,7 +41,7 @@ data = { file = "census.csv" }
 spine = { levels = ["state"], file = "states.csv" }
 attributes = { sex = ["f", "m"] }
 [budget]
-rho = 0.5
+rho_squared = 0.5
 levels = { all = "1/2", state = "1/2" }
 queries = { total = 0.5, detailed = 0.5 }
 """
