@@ -73,7 +73,7 @@ def test_every_malformed_input(run: Run, tmp_path: Path, command: str) -> None:
 
 @pytest.mark.slow
 def test_malformed_inputs_of_the_installed_command_within_a_gibibyte(tmp_path: Path) -> None:
-    for number, case in enumerate(ALL[5 :: 97 if len(seeds(0, 0, 1)) else 291]):
+    for number, case in enumerate(ALL[5 :: 97 if len(seeds(0, 0, 1)) else 679]):
         folder = tmp_path / str(number)
         folder.mkdir()
         prepare(folder, case)
