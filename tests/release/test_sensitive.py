@@ -13,8 +13,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import safemargin
 from cases import Town
 from reruns import random_city
+from safemargin.bounds import classical_words, infer
+from safemargin.bounds.report import classical
 from safemargin.bounds.search import Level
-from safemargin.core import InputError, PublishedTable, Target
+from safemargin.core import InputError, PublishedTable, Target, as_published, onlooker_with_roll
 from safemargin.release.decide import rule
 from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action
@@ -186,10 +188,20 @@ def test_classical_notions_of_a_release(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("site,option,count\nn,yes,1\nn,no,3\ns,yes,4\ns,no,2\n")
     (tmp_path / "roll.csv").write_text("site,people\nn,4\ns,6\n")
     found = safemargin.bound(tmp_path / "t.csv", roll=tmp_path / "roll.csv").to_json()["classical"]
-    assert found == {"k": 4, "l": 2, "t": 0.25}
+    assert found == {"k": 4, "l": 2, "t": 0.25, "sharp": True}
     (tmp_path / "t.csv").write_text("site,option,count\nn,yes,0\nn,no,4\ns,yes,5\ns,no,1\n")
     found = safemargin.bound(tmp_path / "t.csv", roll=tmp_path / "roll.csv").to_json()["classical"]
-    assert found == {"k": 4, "l": 1, "t": 0.5}
+    assert found == {"k": 4, "l": 1, "t": 0.5, "sharp": True}
+
+
+def test_loose_intervals_are_called_so_and_never_start_below_nobody() -> None:
+    """Of three options, what the others leave at their most is less than nobody where no program is run."""
+    place, _ = next(made for seed in range(50) if len((made := random_city(seed))[0].options) == 3)
+    table = place.table()
+    shown = [as_published(table.margin((axis,)), table.schema, axis) for axis in place.axes]
+    loose = infer(shown, onlooker_with_roll(table, "joint"), sharp=False)
+    assert (loose.lower >= 0).all() and not loose.integer.all()
+    assert "l-diversity at most 3, t-closeness at most" in classical_words(loose) and classical(loose)["t"] <= 1
 
 
 def test_an_axis_of_two_categories_is_omitted_if_one_is_sensitive() -> None:

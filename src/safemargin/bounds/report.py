@@ -216,7 +216,8 @@ def classical(exposure: Exposure) -> Document | None:
     """k-anonymity, l-diversity and t-closeness, as conditions on sizes and intervals of cells (Remark 6 of the paper).
 
     `k` is the smallest number of people of a cell, `l` the smallest number of options that are possible in one, `t` how
-    far an interval reaches from the share of everybody (Prop. 4); none where people or totals are not known.
+    far an interval reaches from the share of everybody (Prop. 4); none where people or totals are not known. They are
+    `sharp` if whole tables attain the ends of every interval; else `l` and `t` may be smaller.
     """
     if exposure.people is None or not (occupied := exposure.people > 0).any():
         return None
@@ -231,6 +232,7 @@ def classical(exposure: Exposure) -> Document | None:
         "k": int(size.min()),
         "l": int(possible.min()),
         "t": None if far is None else float(far.max()),
+        "sharp": bool(exposure.integer[occupied].all()),
     }
 
 
@@ -239,8 +241,9 @@ def classical_words(exposure: Exposure) -> str:
     found = classical(exposure)
     if found is None:
         return ""
-    near = "" if found["t"] is None else f", t-closeness {found['t']:.3g}"
-    return f"Over all cells: k-anonymity {found['k']:,}, l-diversity {found['l']:,}{near}."
+    most = "" if found["sharp"] else "at most "
+    near = "" if found["t"] is None else f", t-closeness {most}{found['t']:.3g}"
+    return f"Over all cells: k-anonymity {found['k']:,}, l-diversity {most}{found['l']:,}{near}."
 
 
 def tally_words(tally: Mapping[str, int]) -> str:

@@ -85,7 +85,8 @@ class Search:
         targets = self.targets
         least, most = targets.matrix @ self.low, targets.matrix @ self.high
         flipped = targets.sign < 0
-        lower = targets.offset + np.where(flipped, -most, least)
+        # What the other options leave of a cell, each at its most, may be less than nobody.
+        lower = np.maximum(targets.offset + np.where(flipped, -most, least), 0)
         return lower, targets.offset + np.where(flipped, -least, most)
 
     def close(self) -> None:
