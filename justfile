@@ -23,8 +23,12 @@ coverage:
     python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" --cov --cov-report=
     coverage report --include='src/safemargin/core/*,src/safemargin/bounds/*,src/safemargin/release/*' --fail-under=95
 
-# Everything the documentation shows
+# The documentation as a site, in the folder site
 docs:
+    NO_MKDOCS_2_WARNING=1 python -m mkdocs build --strict
+
+# Everything the documentation shows
+test-docs:
     python -m pytest tests/test_docs.py tests/test_surface.py tests/test_api.py
 
 # Write again what is made from the code: the API page, terminal outputs, test durations, the lock file

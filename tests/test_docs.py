@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -17,8 +18,13 @@ from safemargin import cli
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 RUN = [page for page in PAGES if page.parent != ROOT or page.name == "README.md"]
+DATA = ROOT / "examples" / "data"
+"""A folder per page that needs files, named like the page."""
 
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r'^(?P<indent> *)```(?P<language>\w*)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^(?P=indent)```$',
+    re.DOTALL | re.MULTILINE,
+)
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 COMMAND = "$ safemargin"
 SHELL = set("|&;<>$*?~`(){}[]")
@@ -29,11 +35,12 @@ EXIT = re.compile(r"# exit (\d+)$")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page."""
+    """A fenced block of a page; one with a title shows the file of that name, or its beginning."""
 
     language: str
     text: str
     line: int
+    title: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Step:
 
 def blocks(page: str) -> list[Block]:
     return [
-        Block(found["language"], found["text"], page.count("\n", 0, found.start()) + 2)
+        Block(found["language"], found["text"], page.count("\n", 0, found.start()) + 2, found["title"])
         for found in FENCE.finditer(page)
     ]
 
@@ -77,6 +84,12 @@ def appears(shown: tuple[str, ...], output: str) -> bool:
         elif line.strip():
             pattern += r"\s*" + r".*".join(re.escape(part) for part in line.strip().split("...")) + r" *\n"
     return re.search("^" + pattern, output + "\n", re.MULTILINE) is not None
+
+
+def shows(block: Block, file: Path) -> bool:
+    """Whether a block is the text of a file, or its first lines if it ends in `...`."""
+    text = file.read_text(encoding="utf-8")
+    return text.startswith(block.text[: -len("...\n")]) if block.text.endswith("\n...\n") else text == block.text
 
 
 def run_console(text: str, folder: Path) -> None:
@@ -121,11 +134,15 @@ def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks run in order, in one folder, and Python blocks share their names."""
+    """Blocks run in order, in one folder with the files of the page, and Python blocks share their names."""
+    if (DATA / page.stem).exists():
+        shutil.copytree(DATA / page.stem, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language == "python":
+        if block.title is not None:
+            assert shows(block, tmp_path / block.title), f"{page.name}:{block.line}: {block.title} reads otherwise"
+        elif block.language == "python":
             source = "\n" * (block.line - 1) + block.text
             exec(compile(source, str(page), "exec"), names)
         elif block.language == "console":
@@ -138,6 +155,30 @@ def test_links_resolve(page: Path) -> None:
     targets = [found["target"].partition("#")[0] for found in LINK.finditer(prose) if "://" not in found["target"]]
     missing = [target for target in targets if target and not (page.parent / target).exists()]
     assert missing == []
+
+
+def test_every_file_of_the_examples_belongs_to_a_page() -> None:
+    texts = {page.stem: page.read_text(encoding="utf-8") for page in RUN}
+    entries = [entry for folder in DATA.iterdir() if folder.is_dir() for entry in folder.iterdir()]
+    unused = [str(entry.relative_to(DATA)) for entry in entries if entry.name not in texts.get(entry.parent.name, "")]
+    assert len(entries) > 50 and unused == []
+
+
+def test_no_page_begins_with_a_script_that_writes_data() -> None:
+    """Data are files that a reader can open: the first Python block of a page may not write any."""
+    first = {
+        page.name: [b.text for b in blocks(page.read_text(encoding="utf-8")) if b.language == "python"][:1]
+        for page in RUN
+    }
+    assert [name for name, texts in first.items() for text in texts if "write_text" in text or "to_csv" in text] == []
+
+
+def test_a_shown_file_must_be_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    (block,) = blocks('```csv title="a.csv"\nx,y\n1,2\n...\n```\n')
+    assert block.title == "a.csv" and shows(block, tmp_path / "a.csv")
+    assert not shows(Block("csv", "x,y\n1,2\n", 1), tmp_path / "a.csv"), "the rest is missing"
+    assert not shows(Block("csv", "x,y\n9,2\n...\n", 1), tmp_path / "a.csv")
 
 
 def test_blocks_and_steps_are_found() -> None:

@@ -1,0 +1,82 @@
+"""The documentation builds into a site without a warning, and the site asks the network for nothing."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+FOREIGN = re.compile(
+    r"<(?:script|link|img|iframe|source|video|audio|embed|object)\b[^>]*?"
+    r"\b(?:src|srcset|href|data)=[\"']?\s*(?:https?:)?//[^>]*>"
+    r"|url\(\s*[\"']?(?:https?:)?//[^)]*\)|@import\s[^;]*(?:https?:)?//[^;]*;",
+    re.I,
+)
+"""What a browser fetches from elsewhere by itself. Links in prose are not fetched."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `just docs` builds it; a warning, say of a page without a place in the menu, is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    # The theme prints news about itself, which are no warnings about the site.
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_every_page_and_no_foreign_source(site: Path) -> None:
+    pages = [path.relative_to(ROOT / "docs").with_suffix(".html") for path in ROOT.glob("docs/**/*.md")]
+    assert len(pages) > 50 and [str(page) for page in pages if not (site / page).is_file()] == []
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in {".html", ".css"}}
+    assert [(path.name, found[0]) for path, text in texts.items() for found in FOREIGN.finditer(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', True),
+        ('<link rel="stylesheet" href=//cdn.example/x.css>', True),
+        ("@import url(https://fonts.example/x);", True),
+        ("body{background:url('http://x.example/a.png')}", True),
+        ('<a href="https://example.org">a link in prose</a>', False),
+        ('<script src="javascripts/iframe-worker.js"></script>', False),
+    ],
+)
+def test_foreign_sources_are_found(text: str, foreign: bool) -> None:
+    assert bool(FOREIGN.search(text)) is foreign
+
+
+@pytest.mark.browser
+def test_the_pictures_of_the_tutorials_can_be_taken_again(chromium: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts/screenshots"), "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    kept = {path.name: path.stat().st_size for path in (ROOT / "docs/images").glob("*.png")}
+    assert {path.name for path in tmp_path.iterdir()} == set(kept)
+    assert max(kept.values()) < 150_000, "bytes; a page with pictures must load quickly"
+
+
+@pytest.mark.browser
+def test_the_search_works_from_a_folder(chromium: str, site: Path) -> None:
+    """The page is opened as a file; what it asks for is in the folder, and the search finds a page."""
+    from playwright.sync_api import sync_playwright
+
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.get_by_role("textbox", name="Search").fill("ledger")
+        page.locator(".md-search-result__link").first.wait_for()
+        found = page.locator(".md-search-result__link").first.get_attribute("href") or ""
+        browser.close()
+    assert "ledger" in found
+    assert len(asked) > 3 and [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
