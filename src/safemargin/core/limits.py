@@ -2,6 +2,8 @@
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from safemargin.core.errors import InputError
@@ -34,3 +36,19 @@ def limit_memory(text: str) -> None:
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         if most == resource.RLIM_INFINITY or size <= most:
             resource.setrlimit(resource.RLIMIT_DATA, (size, most))
+
+
+@contextmanager
+def without_memory_limit() -> Iterator[None]:
+    """For programs that are started meanwhile: they have a limit of their own, and must not inherit this one."""
+    if not _limit or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    soft, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, most))

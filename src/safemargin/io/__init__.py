@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     )
     from safemargin.io.csv_text import csv_records
     from safemargin.io.duck import DuckSource, connected, literal, quoted
-    from safemargin.io.engines import ENGINES, open_data, open_source, tables_in
+    from safemargin.io.engines import ENGINES, open_counted, open_data, open_source, tables_in
     from safemargin.io.files import (
         MOST_LABELS,
         BadText,
+        Counted,
         Profiles,
         Sheet,
         Source,
@@ -68,9 +69,11 @@ if TYPE_CHECKING:
         sync,
         write_folder,
     )
+    from safemargin.io.places import Address, is_address, without_secrets
     from safemargin.io.sections import (
         PHRASES,
         ConfigSection,
+        Distant,
         File,
         Files,
         Name,

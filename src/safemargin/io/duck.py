@@ -7,7 +7,7 @@ import glob
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from safemargin.io.files import (
     check_names,
     require_file,
 )
+from safemargin.io.places import Stamps, check_unchanged, stamped
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -52,6 +53,7 @@ class DuckSource:
 
     `numbered` says that the file stores texts once and then their numbers: what depends on one text is then cheap.
     `held` are data in memory; `path` is then only what messages call them, as it is for a table in several `parts`.
+    `stamps` are those of the files when they were opened; `people` is the SQL that says how many rows a row stands for.
     """
 
     path: Path
@@ -60,15 +62,24 @@ class DuckSource:
     numbered: bool = False
     held: object = field(default=None, compare=False, repr=False)
     parts: tuple[Path, ...] = ()
+    stamps: Stamps = ()
+    people: str = "count(*)"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(self.fields)
 
-    def connected(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """A fresh database that can scan the data."""
-        return connected(self.path, self.held, self.parts)
+    @contextmanager
+    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A fresh database that can scan the data, which must be the same from the first read to the last."""
+        try:
+            with connected(self.path, self.held, self.parts) as database:
+                yield database
+        except InputError:
+            check_unchanged(self.stamps)  # says more than what DuckDB makes of a file that changed
+            raise
+        check_unchanged(self.stamps)
 
     def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
         """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
@@ -81,7 +92,7 @@ class DuckSource:
                 if (counted := _counted_by_place(database, self.scan, texts)) is not None:
                     return Profiles(columns, *counted)
             database.execute(
-                f"create temp table profile as select {wanted}, count(*) as n from {self.scan} group by all"
+                f"create temp table profile as select {wanted}, {self.people} as n from {self.scan} group by all"
             )
             for name, key in zip(columns, keys, strict=True):
                 if name not in values:
@@ -238,6 +249,7 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
 
 def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
+    stamps = stamped([path])
     names, delimiter, above = csv_header(path)
     # Columns go by number: DuckDB does not distinguish `A` from `a`.
     types = ", ".join(f"c{column}: 'VARCHAR'" for column in range(len(names)))
@@ -246,16 +258,17 @@ def open_csv(path: Path, table: str | None = None) -> DuckSource:
         f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
         f"hive_partitioning=false, skip={above})"
     )
-    return DuckSource(path, scan, {name: f"c{column}" for column, name in enumerate(names)})
+    return DuckSource(path, scan, {name: f"c{column}" for column, name in enumerate(names)}, stamps=stamps)
 
 
 def open_json(path: Path, table: str | None = None) -> DuckSource:
     """A JSON file with every value as text; `table` is not used."""
+    stamps = stamped([path])
     shared = f"{literal(glob.escape(str(path)))}, records=true, hive_partitioning=false"
     names = described(path, f"read_json({shared}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1)")
     types = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     scan = f"read_json({shared}, columns={{{types}}})"
-    return DuckSource(path, scan, {name: quoted(name) for name in names})
+    return DuckSource(path, scan, {name: quoted(name) for name in names}, stamps=stamps)
 
 
 def open_parquet(path: Path, table: str | None = None) -> DuckSource:
@@ -271,6 +284,7 @@ def open_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
 
 
 def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSource:
+    stamps = stamped(parts)
     files = f"[{', '.join(literal(glob.escape(str(part))) for part in parts)}]"
     # Categories are texts: a column from the name of a folder is not made a number or a date.
     options = "hive_partitioning=true, hive_types_autocast=false" if partitioned else "hive_partitioning=false"
@@ -281,7 +295,14 @@ def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSour
         ((rows,),) = database.execute(f"select sum(num_rows)::bigint from parquet_file_metadata({files})").fetchall()
     if rows > MOST_ROWS:
         raise TooLargeError(f"{path}: says that it has {rows:,} rows, more than {MOST_ROWS:,}")
-    return DuckSource(path, scan, {name: quoted(name) for name in names}, numbered=True, parts=parts)
+    fields = {name: quoted(name) for name in names}
+    return DuckSource(path, scan, fields, numbered=True, parts=parts, stamps=stamps)
+
+
+def open_counts(path: Path, columns: Sequence[str], counted: object) -> DuckSource:
+    """Distinct rows that another engine counted: an Arrow table with columns k0, k1, ... and their number n."""
+    fields = {name: f"k{place}" for place, name in enumerate(columns)}
+    return DuckSource(path, HELD, fields, held=_ArrowStream(counted), people="sum(n)::bigint")
 
 
 def open_memory(data: object, name: str = "data") -> DuckSource:

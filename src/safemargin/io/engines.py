@@ -6,8 +6,11 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
-from safemargin.io.files import Source, require_file, suffix
+from safemargin.io.files import Counted, Source, require_file, suffix
 from safemargin.io.office import open_encoded, open_excel, open_spss, open_stata, sheet_names
+from safemargin.io.places import Address
+from safemargin.io.postgres import open_postgres
+from safemargin.io.spark import open_lake, open_spark
 from safemargin.io.sqlite import SqliteSource, open_sqlite, table_names
 
 ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
@@ -25,11 +28,44 @@ ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
     ".sav": open_spss,
     ".dta": open_stata,
 }
+COUNTING = ("duckdb", "spark")
+POSTGRES = ("postgresql", "postgres")
 TABLES: Mapping[Callable[[Path, str | None], Source], Callable[[Path], tuple[str, ...]]] = {
     open_sqlite: table_names,
     open_excel: sheet_names,
 }
 """Engines for files that hold several tables, and what lists these."""
+
+
+def open_counted(
+    place: Path | Address,
+    table: str | None = None,
+    encoding: str | None = None,
+    engine: str = "duckdb",
+    master: str | None = None,
+) -> Counted:
+    """The table in a file or at an address, to be counted by an engine; `master` is the cluster of Spark."""
+    if engine not in COUNTING:
+        raise InputError(f"engine = {engine[:60]!r}: must be {' or '.join(COUNTING)}")
+    if master is not None and engine != "spark":
+        raise InputError(f"master = {master[:60]!r}: is the cluster of Spark; set engine = 'spark', or remove it")
+    if isinstance(place, Address):
+        if encoding is not None:
+            raise InputError(f"data.encoding = {encoding[:60]!r}: only CSV files need it; remove it")
+        if place.scheme in POSTGRES:
+            if engine == "spark":
+                raise InputError(f"{place.shown}: PostgreSQL counts by itself; remove engine = 'spark'")
+            return open_postgres(place, table)
+        if engine != "spark":
+            raise InputError(f"{place.shown}: only Spark reads this address; set engine = 'spark'")
+        if table is not None:
+            raise InputError(f"data.table = {table!r}: only databases and Excel files hold tables; remove it")
+        return open_lake(place, master)
+    if engine != "spark":
+        return open_source(place, table, encoding)
+    if table is not None or encoding is not None:
+        raise InputError(f"{place}: Spark reads no data.table and no data.encoding; use engine = 'duckdb'")
+    return open_spark(place, parts_of(place), master)
 
 
 def open_source(path: Path, table: str | None = None, encoding: str | None = None) -> Source:

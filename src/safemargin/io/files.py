@@ -293,16 +293,39 @@ class Survey:
     examples: Mapping[str, tuple[str, ...]]
 
 
-class Source(Protocol):
-    """A table that an engine can count."""
+def numbered_profiles(
+    path: Path, columns: tuple[str, ...], values: Collection[str], rows: Iterable[Sequence[Any]]
+) -> Profiles:
+    """The profiles in rows of texts, each followed by its count, as a database gives them."""
+    numbers: list[dict[str, int]] = [{} for _ in columns]
+    codes: list[list[int]] = []
+    counts: list[int] = []
+    for *labels, count in rows:
+        codes.append([seen.setdefault(x, len(seen)) for seen, x in zip(numbers, labels, strict=True)])
+        counts.append(count)
+    if not counts:
+        raise InputError(f"{path}: the table is empty")
+    for name, seen in zip(columns, numbers, strict=True):
+        if name not in values:
+            check_labels(path, name, len(seen))
+    table = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
+    return Profiles(columns, tuple(tuple(seen) for seen in numbers), table, np.array(counts, dtype=np.int64))
+
+
+class Counted(Protocol):
+    """A table that an engine can count, wherever it is."""
+
+    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
+        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
+        ...
+
+
+class Source(Counted, Protocol):
+    """A table in a file or in memory."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-        ...
-
-    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
-        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
         ...
 
     def survey(self) -> Survey:

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from safemargin.core import exact_number
 from safemargin.io.files import LONGEST_VALUE
+from safemargin.io.places import Address, is_address, without_secrets
 
 PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",
@@ -51,7 +52,7 @@ def shown_value(value: object) -> str:
     if isinstance(value, Mapping):
         return ""
     # TOML writes true and false in small letters.
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    text = str(value).lower() if isinstance(value, bool) else without_secrets(repr(value))
     text = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
     return f" = {text}"
 
@@ -74,7 +75,17 @@ def placed(value: object, info: ValidationInfo) -> object:
         raise PydanticCustomError("rule", "must be the name of a file")
     if value.endswith("/"):
         raise PydanticCustomError("rule", "must be the name of a file, without a slash at its end")
+    if is_address(value):
+        raise PydanticCustomError("rule", "is an address; give it as data.source")
     return Path((info.context or {}).get("folder", ""), value)
+
+
+def _address(value: object) -> Address:
+    if isinstance(value, Address):
+        return value
+    if not isinstance(value, str) or not is_address(value) or "://" not in value:
+        raise PydanticCustomError("rule", "must be an address, as in postgresql://HOST/DATABASE or hdfs://HOST/FOLDER")
+    return Address(value)
 
 
 def twice_in(values: Iterable[str]) -> str | None:
@@ -107,6 +118,7 @@ Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
 Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 File = Annotated[Path, BeforeValidator(placed, json_schema_input_type=str)]
+Distant = Annotated[Address, PlainValidator(_address, json_schema_input_type=str)]
 Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
 

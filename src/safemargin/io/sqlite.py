@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, check_labels, require_file
+from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, numbered_profiles, require_file
 
 MOST_SECONDS, MOST_VIEWED = 3, 20_000_000
 """How long a view may take to list its rows, and how many; a table is read however large it is."""
@@ -36,21 +34,9 @@ class SqliteSource:
         check_columns(self.path, self.columns, columns)
         fields = ", ".join(_as_text(name) for name in columns)
         places = ", ".join(str(column) for column in range(1, len(columns) + 1))
-        numbers: list[dict[str, int]] = [{} for _ in columns]
-        codes: list[list[int]] = []
-        counts: list[int] = []
         with connected(self.path) as database:
             grouped = f"select {fields}, count(*) from {quoted(self.table)} group by {places}"
-            for *labels, count in database.execute(grouped):
-                codes.append([seen.setdefault(x, len(seen)) for seen, x in zip(numbers, labels, strict=True)])
-                counts.append(count)
-        if not counts:
-            raise InputError(f"{self.path}: table {self.table!r} is empty")
-        for name, seen in zip(columns, numbers, strict=True):
-            if name not in values:
-                check_labels(self.path, name, len(seen))
-        table = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
-        return Profiles(columns, tuple(tuple(seen) for seen in numbers), table, np.array(counts, dtype=np.int64))
+            return numbered_profiles(self.path, columns, values, database.execute(grouped))
 
     def survey(self) -> Survey:
         """A first look at every column."""

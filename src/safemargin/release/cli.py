@@ -54,6 +54,8 @@ def release(
         typer.Option(help="Axes to cross in one more table, e.g. district,age; repeatable. In a project: [tables]."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the release.")] = None,
+    engine: Annotated[str | None, typer.Option(help="What counts the rows: duckdb (default) or spark.")] = None,
+    master: Annotated[str | None, typer.Option(help="Cluster of Spark, e.g. spark://HOST:7077.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -75,6 +77,8 @@ def release(
             protect=protect,
             tables={"margins": [axes(names) for names in tables]} if tables else None,
             title=title,
+            engine=engine,
+            master=master,
         )
         result.write(folder)
     _print(result, folder, as_json, explain)

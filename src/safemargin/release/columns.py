@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.io import ConfigSection, File, Files, Name, Names, Pair, distinct
+from safemargin.io import ConfigSection, Counted, Distant, File, Files, Name, Names, Pair, distinct, open_counted
 from safemargin.release.coding import Coding, Edge
 
 
@@ -55,10 +56,20 @@ Day = Annotated[date | None, PlainValidator(_day, json_schema_input_type=date)]
 
 
 class DataSection(ConfigSection):
-    """One file with a row per person, or per group of equal people."""
+    """One table with a row per person, or per group of equal people: a file, or an address."""
 
-    file: File = Field(description="CSV, TSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file")
-    table: Name | None = Field(default=None, description="table of an SQLite file, or sheet of an Excel file")
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["file"]}, {"required": ["source"]}]})
+
+    file: File | None = Field(
+        default=None,
+        description="CSV, TSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file; or a folder of Parquet",
+    )
+    source: Distant | None = Field(
+        default=None, description="instead of file: postgresql://HOST/DATABASE, or an address that Spark reads"
+    )
+    engine: Literal["duckdb", "spark"] = Field(default="duckdb", description="what counts the rows")
+    master: Name | None = Field(default=None, description="cluster of Spark, as in spark://HOST:7077; default: local")
+    table: Name | None = Field(default=None, description="table of a database, or sheet of an Excel file")
     answer: Name = Field(description="column with the answer")
     options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
     blank: Name | None = Field(
@@ -80,6 +91,26 @@ class DataSection(ConfigSection):
         if isinstance(value, dict) and "ballot" in value and "answer" not in value:  # its name until version 0.1
             return {"answer" if key == "ballot" else key: entry for key, entry in value.items()}
         return value
+
+    @model_rule(mode="after")
+    def _one_place(self) -> Self:
+        if (self.file is None) == (self.source is None):
+            raise _wrong("needs exactly one of file and source")
+        return self
+
+    @property
+    def place(self) -> Path:
+        """What messages call the data."""
+        if self.source is not None:
+            return self.source.shown
+        assert self.file is not None
+        return self.file
+
+    def open(self) -> Counted:
+        """The table, opened once: every read of it must agree."""
+        where = self.source or self.file
+        assert where is not None
+        return open_counted(where, self.table, self.encoding, self.engine, self.master)
 
     @property
     def coding(self) -> Coding:

@@ -28,9 +28,10 @@ from safemargin.core import (
 )
 from safemargin.io import (
     BadText,
+    Counted,
     Profiles,
-    Source,
     check_project_facts,
+    is_address,
     natural_order,
     open_data,
     read_many,
@@ -67,14 +68,14 @@ from safemargin.release.records import DataRecords, read_records
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> tuple[Table, DataRecords]:
+def tabulate_microdata(project: Project, data: DataSection, source: Counted | None = None) -> tuple[Table, DataRecords]:
     """Votes by all axes together, and the roll: given files, or the people in the data."""
     rolls = read_rolls(project, project.roll_files)
     records = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])
     profiles = records.profiles
     people = _people(data, profiles)
     options, chosen = _answers(data, profiles, people)
-    coded_axes = [_axis(project, data.file, profiles, name, rolls) for name in project.axes]
+    coded_axes = [_axis(project, data.place, profiles, name, rolls) for name in project.axes]
     axes = tuple(axis for axis, _ in coded_axes)
     schema = Schema(axes, options)
     codes = np.empty((len(people), len(axes)), dtype=np.int64)
@@ -82,7 +83,7 @@ def tabulate_microdata(project: Project, data: DataSection, source: Source | Non
         codes[:, position] = column
     votes = _pivoted(schema, codes, chosen, people)
     if not len(votes.counts):
-        raise InputError(f"{data.file}: column {data.count!r} counts nobody; the table is empty")
+        raise InputError(f"{data.place}: column {data.count!r} counts nobody; the table is empty")
     if not rolls:
         counted = Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
         return Table(schema, (votes,), (counted,)), records
@@ -107,9 +108,9 @@ def _people(data: DataSection, profiles: Profiles) -> IntArray:
             values[row] = whole_number(text.replace(",", ".", 1) if data.decimal == "," else text)
         except BadText as error:
             reason = error if text else "is empty"
-            raise InputError(f"{data.file}: column {data.count!r}: count {text!r}: {reason}") from None
+            raise InputError(f"{data.place}: column {data.count!r}: count {text!r}: {reason}") from None
     if float(values[codes].astype(np.float64) @ profiles.counts.astype(np.float64)) >= UNBOUNDED:
-        raise InputError(f"{data.file}: column {data.count!r} counts more than {UNBOUNDED} people in all")
+        raise InputError(f"{data.place}: column {data.count!r} counts more than {UNBOUNDED} people in all")
     return values[codes] * profiles.counts
 
 
@@ -122,8 +123,8 @@ def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[t
         silent = np.array([not answer for answer in answers], dtype=bool)[codes]
         nobody_said = int(people[silent].sum())
         raise InputError(
-            f"{data.file}: column {data.answer!r} is empty for {nobody_said} people; set data.blank to what that means "
-            "(or data.skip to skip these rows)"
+            f"{data.place}: column {data.answer!r} is empty for {nobody_said} people; set data.blank to what that "
+            "means (or data.skip to skip these rows)"
         )
     seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
     options = tuple(dict.fromkeys(map(coding.label, data.options))) if data.options else tuple(seen)
@@ -131,7 +132,8 @@ def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[t
     for answer in answers:
         if answer not in places:
             raise InputError(
-                f"{data.file}: column {data.answer!r}: unknown answer {answer!r}; data.options are {', '.join(options)}"
+                f"{data.place}: column {data.answer!r}: unknown answer {answer!r}; data.options are "
+                f"{', '.join(options)}"
             )
     return options, recode(answers, codes, places)
 
@@ -167,7 +169,7 @@ def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray
     return Tally(schema.names, frozen(codes[first[somebody]], len(schema.axes)), frozen(table[somebody], width))
 
 
-def tabulate_people(project: Project, column: str, source: Source | None = None) -> dict[str, tuple[str, ...]]:
+def tabulate_people(project: Project, column: str, source: Counted | None = None) -> dict[str, tuple[str, ...]]:
     """The profile of every person in the data."""
     data = project.data
     assert data is not None
@@ -175,25 +177,25 @@ def tabulate_people(project: Project, column: str, source: Source | None = None)
     people = read_records(project, data, (column, *wanted), source, [column]).profiles
     names, codes = people.column(column)
     if "" in names:
-        raise InputError(f"{data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")
+        raise InputError(f"{data.place}: column {column!r} is empty for somebody; ledger.id must name everybody")
     rows = np.bincount(codes, people.counts, minlength=len(names))
     if (rows > 1).any():
         twice = names[int(np.flatnonzero(rows > 1)[0])]
-        raise InputError(f"{data.file}: column {column!r}: {twice!r} stands for two people")
+        raise InputError(f"{data.place}: column {column!r}: {twice!r} stands for two people")
     columns = []
     for axis, held in zip(project.axes, wanted, strict=True):
         texts, places = people.column(held)
-        values = seen_categories(data.file, held, project.axes[axis], project.coding(axis), texts)
+        values = seen_categories(data.place, held, project.axes[axis], project.coding(axis), texts)
         columns.append([values[code] for code in places.tolist()])
     return dict(zip((names[code] for code in codes.tolist()), zip(*columns, strict=True), strict=True))
 
 
-def tabulate(project: Project, source: Source | None = None) -> Table:
+def tabulate(project: Project, source: Counted | None = None) -> Table:
     """The population that a project describes; `source` holds its data where they are not in a file."""
     return _tabulate(project, source)[0]
 
 
-def _tabulate(project: Project, source: Source | None) -> tuple[Table, tuple[str, ...]]:
+def _tabulate(project: Project, source: Counted | None) -> tuple[Table, tuple[str, ...]]:
     """The population, and sentences about rows that are not counted."""
     notes: tuple[str, ...] = ()
     if project.data is not None:
@@ -247,8 +249,10 @@ class Inputs:
         return self.table.inconsistency.slack(int(self.table.totals.sum()))
 
 
-def read_inputs(project: Project, source: Source | None = None) -> Inputs:
+def read_inputs(project: Project, source: Counted | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
+    if source is None and project.data is not None:
+        source = project.data.open()
     table, notes = _tabulate(project, source)
     for axis, category in project.target.sensitive:
         if category not in table.schema.axis(axis).index:
@@ -259,7 +263,7 @@ def read_inputs(project: Project, source: Source | None = None) -> Inputs:
     return Inputs(project, table, _onlookers(project, table, book), book, (*notes, *lock_notes(project)))
 
 
-def _open_book(project: Project, section: LedgerSection, table: Table, source: Source | None) -> Book:
+def _open_book(project: Project, section: LedgerSection, table: Table, source: Counted | None) -> Book:
     contents = open_ledger(section.file)
     entries = tuple(entry for entry in contents.entries if entry.population == section.population)
     check_same(section.file, entries, section.population, section.cycle, table.schema)
@@ -315,19 +319,23 @@ DATA_KEYS = (
     "labels",
     "encoding",
     "decimal",
+    "engine",
+    "master",
 )
 """Arguments that are keys of the section [data]."""
+BESIDE = ("target", "protect", "engine", "master")
+"""Arguments that may be given beside a project, and go before what it says."""
 IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
 
-def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source | None]:
+def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Counted | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
     A project says everything itself: beside it, only another `target` and `protect` may be `said`.
     """
     if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
-        twice = [name for name in said if name not in ("target", "protect")]
+        twice = [name for name in said if name not in BESIDE]
         if twice:
             raise InputError(
                 f"{', '.join(twice)}: a project says all of this itself; omit it, or give the data instead"
@@ -335,13 +343,21 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source |
         project = data if isinstance(data, Project) else Project.load(data)
         other = {**(said["target"].stated() if "target" in said else {})}
         other |= {"protect": said["protect"]} if "protect" in said else {}
-        return project.model_copy(update={"aims": project.aims.model_copy(update=other)}), None
+        changed: dict[str, object] = {"aims": project.aims.model_copy(update=other)}
+        if engine := {key: said[key] for key in ("engine", "master") if key in said}:
+            if project.data is None:
+                raise InputError(f"{next(iter(engine))}: sealed tallies are not counted again; remove it")
+            changed["data"] = project.data.model_copy(update=engine)
+        return project.model_copy(update=changed), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
         if name not in said:
             raise InputError(f"{name} is missing: name {meaning}")
+    is_distant = isinstance(data, str | Path) and is_address(str(data))
+    if is_distant and isinstance(data, Path):  # the program's arguments, where a second slash is lost
+        raise InputError("an address may hold a password, and others see command lines; give data.source in a project")
     content: dict[str, object] = {
         "data": {
-            "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
+            "source" if is_distant else "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
             **{key: said[key] for key in DATA_KEYS if key in said},
         },
         "axes": _axes(said["by"]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.core import BoolArray, InputError
-from safemargin.io import Profiles, Source, open_source
+from safemargin.io import Counted, Profiles
 from safemargin.release.columns import DataSection
 from safemargin.release.project import Project
 from safemargin.ui import plural
@@ -21,10 +21,10 @@ class DataRecords:
 
 
 def read_records(
-    project: Project, data: DataSection, columns: Iterable[str], source: Source | None, values: Iterable[str] = ()
+    project: Project, data: DataSection, columns: Iterable[str], source: Counted | None, values: Iterable[str] = ()
 ) -> DataRecords:
     """Distinct rows of `columns`, of the contest alone and without the rows to skip; `values` name no category."""
-    opened = source or open_source(data.file, data.table, data.encoding)
+    opened = source or data.open()
     banded = [project.column(name) for name in project.axes if project.coding(name).bands]
     wanted = tuple(dict.fromkeys([*columns, *data.contest, *data.skip]))
     profiles, notes = opened.profiles(wanted, [*banded, *values, *data.contest, *data.skip]), []
@@ -32,13 +32,13 @@ def read_records(
         kept = _having(profiles, column, (value,))
         if not kept.any():
             found = ", ".join(map(repr, profiles.column(column)[0][:10]))
-            raise InputError(f"{data.file}: column {column!r}: no row has the value {value!r}; there are {found}")
+            raise InputError(f"{data.place}: column {column!r}: no row has the value {value!r}; there are {found}")
         notes.append(f"{_rows(profiles, ~kept)} of other contests: {column!r} is not {value!r}.")
         profiles = profiles.where(kept)
     for column, listed in data.skip.items():
         left_out = _having(profiles, column, listed)
         if left_out.all():
-            raise InputError(f"{data.file}: data.skip: no row is left without {column} = {', '.join(listed)!r}")
+            raise InputError(f"{data.place}: data.skip: no row is left without {column} = {', '.join(listed)!r}")
         notes.append(f"{_rows(profiles, left_out)}: {column!r} is {' or '.join(map(repr, listed))}.")
         profiles = profiles.where(~left_out)
     return DataRecords(profiles, tuple(notes))

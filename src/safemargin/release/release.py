@@ -31,7 +31,16 @@ from safemargin.core import (
     no_progress,
     numbered,
 )
-from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, quoted_formulas, rows_of, write_folder
+from safemargin.io import (
+    MANIFEST,
+    check_folder,
+    csv_bytes,
+    hash_bytes,
+    is_address,
+    quoted_formulas,
+    rows_of,
+    write_folder,
+)
 from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import hides_cells, maximise, withdraw_margins
@@ -168,6 +177,8 @@ def release(
     table: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    engine: str | None = None,
+    master: str | None = None,
     target: Target | None = None,
     protect: str | None = None,
     onlookers: Sequence[Mapping[str, object]] | None = None,
@@ -179,9 +190,9 @@ def release(
 ) -> Release:
     """Decide what may be published of `data`, prove it, attack it; refuse with `RefusedError` if the target is not met.
 
-    `data` is a project (a `Project` or a `.toml` file), which says everything itself; or a data file, a DataFrame, an
-    Arrow table or rows, and then `answer` names the column with the answers and `by` the columns to count by (or maps
-    each to what a project file says about an axis). The other arguments are the sections of a project file.
+    `data` is a project (a `Project` or a `.toml` file), which says everything itself; or a data file, an address, a
+    DataFrame, an Arrow table or rows, and then `answer` names the column with the answers and `by` the columns to count
+    by (or maps each to what a project file says about an axis). The other arguments are the sections of a project file.
     `RefusedError.draft` says what was tried and why it is unsafe.
     """
     said = {
@@ -198,6 +209,8 @@ def release(
         "table": table,
         "encoding": encoding,
         "decimal": decimal,
+        "engine": engine,
+        "master": master,
         "target": target,
         "protect": protect,
         "onlookers": onlookers,
@@ -280,8 +293,8 @@ def _command(
     protect: str | None,
     target: Target | None,
 ) -> str:
-    """How to make the release again; nothing where the data are in memory."""
-    if not isinstance(data, str | Path):
+    """How to make the release again; nothing where the data are in no file."""
+    if not isinstance(data, str | Path) or is_address(str(data)):
         return ""
     names = [by] if isinstance(by, str) else list(by or ())
     said = {"--answer": answer or "", "--by": ",".join(names), "--protect": protect or ""}
