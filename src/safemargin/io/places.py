@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from safemargin.core import InputError, cannot_read
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-"""How an address starts: a scheme and a slash. A path that Python has shortened has one slash only."""
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/|postgres(ql)?:")
+"""How an address starts: a scheme and a slash. A path that Python has shortened has one slash only; `C:` is a disk."""
 # Greedy up to the last `@`: a password may hold any sign, an unescaped `@` and `/` too.
-_SECRETS = re.compile(r"(://?).*@|((?:password|passwd|sslpassword|secret|token|key)=)[^&\s'\"]*", re.IGNORECASE)
+_SECRETS = re.compile(r"(\w\w:/{0,2}).*@|((?:password|passwd|sslpassword|secret|token|key)=)[^&\s'\"]*", re.IGNORECASE)
 
 Stamps = tuple[tuple[Path, tuple[int, ...]], ...]
 """Files with what changes when they are written."""

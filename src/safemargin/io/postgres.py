@@ -3,6 +3,7 @@
 Passwords come from the address, or better from `~/.pgpass`, a service file or PGPASSWORD; no message repeats them.
 """
 
+import re
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from safemargin.io.places import Address
 
 SECONDS = 10
 """How long a server may take to answer."""
+QUOTED = r"\"[^\"]*(\"|$)|'[^']*('|$)"
 FETCHED = 50_000
 """Rows that are fetched at once."""
 NAMES = """
@@ -104,9 +106,9 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    """What the server or the network said, in one line; a value that it quotes is confidential."""
+    """What the server or the network said, in one line, without what it quotes: values, or parts of a password."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"cannot be read: {lines[0][:200]}"
+    return f"cannot be read: {re.sub(QUOTED, '...', lines[0])[:200]}"
 
 
 def _quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 Only distinct rows and their numbers come to this process. Workers run no Python, and nothing is downloaded.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from urllib.parse import unquote
 
 from safemargin.core import InputError, TooLargeError, memory_limit, without_memory_limit
 from safemargin.io.csv_text import csv_header
-from safemargin.io.duck import open_counts
+from safemargin.io.duck import connected, literal, open_counts
 from safemargin.io.files import Profiles, check_columns, check_names, require_file, suffix
 from safemargin.io.places import Address, Stamps, check_unchanged, stamped
 
@@ -107,7 +108,7 @@ class SparkSource:
         return counted
 
     def _frame(self, spark: Any) -> Any:
-        """The table; Parquet files must have the same columns, since Spark takes an absent one for empty values."""
+        """The table; the files at an address must have the same columns, since Spark takes an absent one for empty."""
         if self.csv is not None:
             names, delimiter = self.csv
             # FAILFAST: a row of another length ends the job. multiLine: a quoted value may hold a line end.
@@ -118,11 +119,11 @@ class SparkSource:
         reader = spark.read if self.base is None else spark.read.option("basePath", self.base)
         frame = reader.parquet(*self.files)
         known = None
-        for file in sorted(frame.inputFiles()):
+        for file in () if self.stamps else sorted(frame.inputFiles()):
             found = [(field.name, field.dataType) for field in spark.read.parquet(_escaped(unquote(file))).schema]
             known = known or found
             if found != known:
-                raise InputError(f"{self.path}: {Path(unquote(file)).name} has other columns than the first file")
+                raise InputError(f"{self.path}: {Path(unquote(file)).name} has other columns than the other files")
         return frame
 
 
@@ -136,6 +137,7 @@ def open_spark(path: Path, parts: tuple[Path, ...] | None, master: str | None = 
     files = tuple(_escaped(f"file://{file.resolve()}") for file in parts or (path,))
     master = checked_master(master)
     if parts is not None:
+        _check_alike(path, parts)
         return SparkSource(path, files, master, _base(parts), None, stamps)
     if suffix(path) == ".parquet":
         return SparkSource(path, files, master, None, None, stamps)
@@ -145,6 +147,18 @@ def open_spark(path: Path, parts: tuple[Path, ...] | None, master: str | None = 
             raise InputError(f"{path}: Spark reads no CSV file with lines above the header; remove them")
         return SparkSource(path, files, master, None, (tuple(names), delimiter), stamps)
     raise InputError(f"{path}: Spark reads .parquet and .csv; use engine = 'duckdb' for {suffix(path)!r}")
+
+
+def _check_alike(path: Path, parts: tuple[Path, ...]) -> None:
+    """Refuse files with different columns: Spark takes a column that a file lacks for empty values."""
+    files = ", ".join(literal(glob.escape(str(part))) for part in parts)
+    kinds = "name, type, converted_type, logical_type"
+    with connected(path, parts=parts) as database:
+        listed = f"select file_name, list_sort(list(({kinds})::varchar)) as k from parquet_schema([{files}]) group by 1"
+        query = f"select min(file_name) from ({listed}) group by k order by count(*)"
+        other, *same = database.execute(query).fetchall()
+    if same:
+        raise InputError(f"{path}: {Path(other[0]).name} has other columns than the other files")
 
 
 def open_lake(address: Address, master: str | None = None) -> SparkSource:
