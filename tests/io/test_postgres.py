@@ -40,9 +40,9 @@ def test_a_table_is_released_as_from_a_file(address: str, tmp_path: Path) -> Non
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
     host = address.partition("host=")[2]
     with_password = f"postgresql://clerk:{PASSWORD.replace('/', '%2F').replace('@', '%40')}@/postgres?host={host}"
-    told = f'source = "{with_password}"\ntable = "office.Votes %"'
+    stated = f'source = "{with_password}"\ntable = "office.Votes %"'
     outputs = []
-    for name, place in {"file": 'file = "votes.csv"', "server": told}.items():
+    for name, place in {"file": 'file = "votes.csv"', "server": stated}.items():
         project = tmp_path / f"{name}.toml"
         project.write_text(f'[data]\n{place}\nanswer = "vote"\n{SECTIONS}')
         command = [sys.executable, "-m", "safemargin", "release", str(project), "--out", str(tmp_path / name), "--json"]

@@ -1,6 +1,8 @@
 """Spark counts what DuckDB counts, also where a worker dies; what cannot be counted is one line."""
 
+import importlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,14 +22,6 @@ from safemargin.core import InputError
 from safemargin.io import Address, Profiles, open_counted
 from safemargin.io import spark as engine
 
-pyspark: Any = None
-try:
-    import pyspark
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-
-needs_spark = pytest.mark.skipif(pyspark is None, reason="pyspark is not installed")
 PARTS = 24
 """Files of the table, each a task."""
 
@@ -56,8 +50,21 @@ class Cluster:
         self.workers[worker].wait()
 
 
+@pytest.fixture(scope="module", name="pyspark")
+def fixture_pyspark() -> Any:
+    """Spark and Java, whose absence is a failure in CI and a skip elsewhere."""
+    try:
+        if shutil.which("java") is None:
+            raise ImportError("there is no Java")
+        return importlib.import_module("pyspark")
+    except ImportError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
 @pytest.fixture(scope="module", name="cluster")
-def fixture_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def fixture_cluster(pyspark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     (folder / "spark-defaults.conf").write_text("spark.executor.memory 512m\nspark.sql.files.maxPartitionBytes 4m\n")
     places = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
@@ -126,9 +133,10 @@ def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "published").iterdir()}
 
 
-@needs_spark
 @pytest.mark.slow
-def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Path, tmp_path: Path) -> None:
+def test_a_worker_dies_and_the_release_is_the_same(
+    pyspark: Any, cluster: Cluster, project: Path, tmp_path: Path
+) -> None:
     done: list[int] = []
     ended = threading.Event()
 
@@ -152,7 +160,6 @@ def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Pa
     assert published(tmp_path / "spark") == published(tmp_path / "duck")
 
 
-@needs_spark
 @pytest.mark.slow
 def test_a_cluster_that_dies_for_good_is_one_line(
     cluster: Cluster, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,9 +172,8 @@ def test_a_cluster_that_dies_for_good_is_one_line(
         safemargin.release(project, engine="spark", master=cluster.master)
 
 
-@needs_spark
 @pytest.mark.slow
-def test_values_and_odd_files_are_read_alike(tmp_path: Path) -> None:
+def test_values_and_odd_files_are_read_alike(pyspark: Any, tmp_path: Path) -> None:
     path = tmp_path / "100% [v].parquet"
     duckdb.sql(
         f"""copy (select i % 5 as whole, i % 3 = 0 as flag, (i % 4) / 2.0 as "a b",
@@ -192,8 +198,8 @@ def test_values_and_odd_files_are_read_alike(tmp_path: Path) -> None:
         open_counted(Address(f"file://{tmp_path}/*.parquet"), engine="spark").profiles(("whole",))
 
 
-@needs_spark
-def test_no_java_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_no_java_is_one_line(pyspark: Any, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pyspark.SparkContext, "_gateway", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -201,8 +207,8 @@ def test_no_java_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch, tmp
         safemargin.release(project, engine="spark")
 
 
-@needs_spark
-def test_a_master_that_does_not_answer_is_one_line(project: Path) -> None:
+@pytest.mark.slow
+def test_a_master_that_does_not_answer_is_one_line(pyspark: Any, project: Path) -> None:
     with socket.socket() as closed:  # bound, but nobody listens
         closed.bind(("127.0.0.1", 0))
         with pytest.raises(InputError, match="no master answers there"):

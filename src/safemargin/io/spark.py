@@ -191,7 +191,7 @@ def session(path: Path, master: str) -> Iterator[Any]:
         yield spark
     finally:
         if running is None:
-            with suppress(Exception):  # a cluster that is gone cannot be told
+            with suppress(Exception):  # a cluster that is gone does not answer
                 spark.stop()
 
 

@@ -195,31 +195,9 @@ def release(
     by (or maps each to what a project file says about an axis). The other arguments are the sections of a project file.
     `RefusedError.draft` says what was tried and why it is unsafe.
     """
-    said = {
-        "answer": answer,
-        "by": by,
-        "roll": roll,
-        "options": options,
-        "blank": blank,
-        "count": count,
-        "missing": missing,
-        "skip": skip,
-        "contest": contest,
-        "labels": labels,
-        "table": table,
-        "encoding": encoding,
-        "decimal": decimal,
-        "engine": engine,
-        "master": master,
-        "target": target,
-        "protect": protect,
-        "onlookers": onlookers,
-        "ledger": ledger,
-        "tables": tables,
-        "outputs": outputs,
-        "title": title,
-    }
-    project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
+    # Evaluated first, before there are other names here.
+    said = {name: value for name, value in locals().items() if name not in ("data", "progress") and value is not None}
+    project, source = project_of(data, said)
     progress = numbered(progress, STEPS)
     progress("reading")
     return pass_gate(read_inputs(project, source), progress, _command(data, answer, by, protect, target))
