@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds import System, build_system, certify
+from safemargin.bounds import System, build_system, certify, certify_pooled
 from safemargin.core import JOINER, BoolArray, row_keys
 
 
@@ -18,7 +18,11 @@ def joint(situation: Situation) -> Attempt:
     if exposure.onlooker.roll and exposure.people is not None:
         known = build_system(situation.release.tables, situation.onlooker, situation.slack)
         if known.people is not None:
-            proof = certify(known, situation.limits, given=situation.release.witness, most_linear=0)
+            witness, tables, onlooker = situation.release.witness, situation.release.tables, situation.onlooker
+            if situation.slack:
+                proof = certify(known, situation.limits, given=witness, most_linear=0)
+            else:
+                proof = certify_pooled(known, tables, onlooker, situation.limits, given=witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
             for cell in proof.exposed:
                 option = known.options[cell.option] or None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
     from safemargin.bounds.methods import settle
+    from safemargin.bounds.pooled import certify_pooled, pooled
     from safemargin.bounds.possible import draw, possible
     from safemargin.bounds.proof import prove_intervals
     from safemargin.bounds.propagate import propagate

@@ -58,7 +58,8 @@ def certify(
     as with a certificate, are checked by addition and spare the search for others. What is `excused` (which profiles,
     which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractional tables
     are used only where at most so many cells are left. A system that says the `same` in other slices, given with the
-    place there of every profile, states the cells to look at; a few programs look for a disclosed one before all else.
+    place there of every profile, states the cells to look at; a few programs look for a disclosed one before all else,
+    unless tables are given.
     """
     checked = levels(known, slice_ranges(known), limits)
     if same is not None:
@@ -72,7 +73,7 @@ def certify(
     exposed = _exposed(known, checked)
     if exposed or quick:
         return Proof(exposed, _sizes(checked), undecided=0 if exposed else 1)
-    if same is not None and program_budget(known):
+    if same is not None and not given and program_budget(known):
         probe(known, checked, task.program, task.tables)
         if exposed := _exposed(known, checked):
             return Proof(exposed, _sizes(checked))

@@ -37,6 +37,8 @@ class Effort:
     # --- linear programs ----------------------------------------------------------------------------------------------
     # Dependent equations cost up to 2 times per solve on 2^10 tables; finding them needs a dense Gram matrix (72 MB).
     rows_to_thin: int = 3_000
+    # Counts beyond which the first program is presolved: 14,023 x 50 (Adult) takes 0.4 s so, and 2.0 s without.
+    presolved_counts: int = 5_000
     # Objectives over a tenth of the open targets at once: few change the basis little, and 312 to 438 such programs
     # gave the bounds that 2,000 single ones do (10^3 cells). 60 of them, or until one settles under 2 % of the ends.
     group_programs: int = 60

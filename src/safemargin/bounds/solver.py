@@ -1,6 +1,6 @@
 """Linear and integer programs by HiGHS. The solver is loaded with the first program, not before.
 
-Settings as measured: primal simplex without presolve, linearly independent rows (see docs/bounds.md).
+Settings as measured: primal simplex, presolve for thousands of counts only, linearly independent rows (docs/bounds.md).
 """
 
 from collections.abc import Mapping
@@ -132,7 +132,9 @@ class Program:
             np.where(lower > -UNBOUNDED, lower - shift, -np.inf).astype(np.float64),
             np.where(upper < UNBOUNDED, upper - shift, np.inf).astype(np.float64),
         )
-        self.solver = solver_of(self.form, PRIMAL)
+        # Presolve shortens the first program only: HiGHS skips it where it starts from the optimum of the last.
+        is_large = len(self.loose) > EFFORT.presolved_counts
+        self.solver = solver_of(self.form, {**PRIMAL, "presolve": "on"} if is_large else PRIMAL)
         self.solves = 0
 
     def maximise(self, cost: FloatArray) -> Optimum:

@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
-from safemargin.bounds import Exposed, Proof, System, build_system, certify, certify_with_earlier, infer
+from safemargin.bounds import Exposed, Proof, build_system, certify, certify_pooled, certify_with_earlier, infer
 from safemargin.core import (
     ContradictionError,
     Limits,
@@ -19,7 +18,7 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.release.decide.knowledge import certify_by_sizes, readings, without_known
-from safemargin.release.decide.rule import Candidate, join, joined
+from safemargin.release.decide.rule import Candidate, join
 from safemargin.release.decide.search import Choice, Margin, within
 from safemargin.release.decide.split import population, slack_of
 
@@ -75,10 +74,10 @@ def _prove_reading(
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             known = build_system(tables, onlooker)
             is_hiding = any(split.flagged for split in candidate.splits) and not quick
-            prove = (
-                partial(_certify_as_merged, table, candidate, onlooker) if is_hiding else partial(certify, quick=quick)
-            )
-            proof = prove(known, limits, progress)
+            if is_hiding:
+                proof = certify_pooled(known, tables, onlooker, limits, progress)
+            else:
+                proof = certify(known, limits, progress, quick)
             if len(tables) == 1:  # the total alone adds nothing to itself
                 proof = Proof((), proof.checked, tables=proof.tables, before=proof.exposed)
             elif proof.exposed and onlooker.facts and not quick:
@@ -97,38 +96,6 @@ def _prove_reading(
     return best
 
 
-def _certify_as_merged(
-    table: Table, candidate: Candidate, onlooker: Onlooker, known: System, limits: Limits, progress: Progress
-) -> Proof:
-    """The proof for a candidate with flagged groups, searched with these as one group.
-
-    The total less the exact groups is the sum of the flagged ones, so both say the same; but exact sums are far easier
-    to search than groups of which nothing is known.
-    """
-    merged = build_system(joined(candidate).tables(table), onlooker)
-    row_of = {tuple(row): number for number, row in enumerate(_named(known))}
-    order = np.array([row_of[tuple(row)] for row in _named(merged)], dtype=np.int64)
-    # Wide axes are searched by programs of their own, which know the slices of the system only.
-    wide = len(known.blocks) and int(known.blocks.max()) > WIDE
-    proof = certify(merged, limits, progress, same=None if wide else (known, order))
-    witnesses = []
-    for counts in proof.tables:
-        carried = np.empty_like(counts).reshape(-1, known.free)
-        carried[order] = counts.reshape(-1, merged.free)
-        witnesses.append(carried.ravel())
-    if wide:
-        return certify(known, limits, progress, given=witnesses)
-    return replace(proof, tables=tuple(witnesses))
-
-
-def _named(known: System) -> list[tuple[str, ...]]:
-    """The categories of every profile, axes by name."""
-    axes = sorted(range(len(known.axes)), key=lambda axis: known.axes[axis])
-    return [tuple(known.categories[axis][row[axis]] for axis in axes) for row in known.codes.tolist()]
-
-
-WIDE = 500
-"""Slices beyond which a candidate with flagged groups is searched as one, then checked."""
 SMALL = 1_000
 """Profiles up to which every test counts as one; beyond, those that closed forms decide are brief."""
 BRIEF = 0.1

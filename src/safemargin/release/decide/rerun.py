@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds import build_system, some_table
+from safemargin.bounds import build_system, pooled, some_table
 from safemargin.core import ContradictionError, FloatArray, Group, IntArray, PublishedTable, Tally, merged_margin
 from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.protect import GroupBlock
-from safemargin.release.decide.rule import Candidate, ReleaseRule, joined
+from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import Split
 
 MOST_TRIGGERS = 24
@@ -74,7 +74,8 @@ class Reasons:
         What the groups of one block add up to may follow from other axes, so a joint table gives it.
         """
         schema = self.rule.table.schema
-        known = build_system(joined(self.candidate).tables(self.rule.table), self.rule.onlookers[0])
+        seen = {axis.name: axis.categories for axis in schema.axes}
+        known = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
         found = some_table(known)
         if found is None:
             raise ContradictionError("no table was found that agrees with the release")

@@ -75,16 +75,6 @@ class Candidate:
         return tuple(published)
 
 
-def joined(candidate: Candidate) -> Candidate:
-    """The candidate with the flagged groups of each axis as one: the total says as much about them."""
-    splits = []
-    for split in candidate.splits:
-        whole: Group = frozenset().union(*split.flagged)
-        groups = tuple(dict.fromkeys(whole if group in split.flagged else group for group in split.groups))
-        splits.append(replace(split, groups=groups, flagged=frozenset()) if split.flagged else split)
-    return replace(candidate, splits=tuple(splits))
-
-
 @dataclass(frozen=True)
 class ReleaseRule:
     """What is decided for the votes of `table`; everything else here is public."""
