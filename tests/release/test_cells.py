@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def run(cases: Iterable[int]) -> dict[str, int]:
         ]
         plan = decide(table, TARGET, watching, protect="suppress")
         wanted = [Wanted(("p", "q"))]
-        found = maximise(plan, table, wanted, watching, hides=True)
+        found = maximise(plan, table, wanted, watching, protect="suppress")
         (margin,) = found.margins
         if not margin.hidden:
             continue
@@ -96,3 +96,29 @@ def test_without_covers_a_suppressed_cell_can_be_inferred() -> None:
     bare = replace(finest, hidden=finest.irregular(limits))
     assert 0 < len(bare.hidden_cells) < bare.people.size
     assert not is_safe([*publish(plan, table).tables, bare.table(table)], table, limits)
+
+
+def test_an_exchange_that_exact_axes_do_not_show_changes_no_cell() -> None:
+    """Why no single cell is noised: a guarantee about such exchanges would say nothing about any cell."""
+    for seed in range(8):
+        place = spotted_town(seed)
+        options = range(len(place.options))
+        kinds = [(cell, option) for cell, votes in place.votes.items() for option in options if votes[option]]
+        for (one, first), (other, second) in combinations(kinds, 2):
+            moved = (
+                {(one, first): -1, (one, second): 1, (other, second): -1, (other, first): 1} if first != second else {}
+            )
+            groups: dict[tuple[int, str, int], int] = {}
+            for (cell, option), change in moved.items():
+                for axis, name in enumerate(cell):
+                    groups[axis, name, option] = groups.get((axis, name, option), 0) + change
+            assert any(groups.values())
+
+
+def test_a_table_that_noise_cannot_protect_is_refused_with_what_to_do() -> None:
+    table = spotted_town(4).table()
+    plan = decide(table, replace(TARGET, epsilon_max=1.0), protect="suppress")  # all groups of single axes are exact
+    (noised,) = maximise(plan, table, [Wanted(("p", "q"))], protect="noise").margins
+    (suppressed,) = maximise(plan, table, [Wanted(("p", "q"))], protect="auto").margins
+    assert not noised.is_published and suppressed.hidden
+    assert noised.reason.endswith('single cells cannot be noised, protect = "auto" suppresses them')

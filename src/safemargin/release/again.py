@@ -20,7 +20,7 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.release.decide.decide import decide, decided
-from safemargin.release.decide.maximise import hides_cells, maximise
+from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.prove import listed_tables, only_table, votes_by_axis
 from safemargin.release.decide.rerun import Reasons
 from safemargin.release.draft import Draft
@@ -43,7 +43,7 @@ def rule_of(
         other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
         plan = decide(other, target, onlookers, protect=protect)
         if wanted:
-            plan = maximise(plan, other, wanted, onlookers, hides=hides_cells(protect))
+            plan = maximise(plan, other, wanted, onlookers, protect=protect)
         return publish(plan, other).tables
 
     return rerun

@@ -43,7 +43,7 @@ from safemargin.io import (
 )
 from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.maximise import hides_cells, maximise, withdraw_margins
+from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.decide.search import TABLES_STEP
 from safemargin.release.demo import write_city
 from safemargin.release.draft import Draft, confidential_files, draft_document
@@ -293,7 +293,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
     plan = single
     if project.wanted:
         progress(TABLES_STEP)
-        plan = maximise(plan, table, project.wanted, onlookers, hides=hides_cells(project.protect), progress=progress)
+        plan = maximise(plan, table, project.wanted, onlookers, protect=project.protect, progress=progress)
     progress("attacking")
     publication = publish(plan, table)
     # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which

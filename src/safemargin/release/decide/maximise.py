@@ -18,13 +18,16 @@ from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 from safemargin.ui import plural
 
-__all__ = ["hides_cells", "maximise", "withdraw_margins"]
+__all__ = ["maximise", "withdraw_margins"]
 
 MOST_TESTS = 400
 WORK = 400_000
 FEWEST_TESTS = 20
 """Releases that are put to the test: so many for small populations, fewer as they have more cells."""
 
+NO_NOISE = 'single cells cannot be noised, protect = "auto" suppresses them'
+"""Two people in different cells are in different groups of some axis. If the table of that axis is exact, it shows that
+they exchanged answers: no exchange stays unseen, and noise would guarantee nothing (docs/maximise.md)."""
 GIVEN_UP = "given up for tables that count for more"
 
 
@@ -56,13 +59,13 @@ def maximise(
     wanted: Sequence[Wanted],
     onlookers: Sequence[Onlooker] = (),
     *,
-    hides: bool = False,
+    protect: str = "merge",
     progress: Progress = no_progress,
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more. With `hides`, single cells are
-    suppressed where that shows more of a table than to merge its groups does. `progress` reports each test.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. Where `protect` allows it,
+    single cells are suppressed if that shows more of a table than to merge its groups does. `progress` reports tests.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -79,7 +82,9 @@ def maximise(
         proof = alone.prove((*base, version.table(table)))
         return alone.holds(proof), proof
 
-    entries = [_entry(table, splits, request, limits, prove if hides else None) for request in wanted]
+    entries = [_entry(table, splits, request, limits, prove if _hides_cells(protect) else None) for request in wanted]
+    if protect == "noise":
+        entries = [_without_noise(entry) if entry.finest else entry for entry in entries]
     open_entries = [entry for entry in entries if entry.versions]
     traded = {entry.wanted.axes[0]: index for index, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
     kept = Candidate(tuple(split for name, split in splits.items() if name not in traded))
@@ -109,7 +114,7 @@ def maximise(
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
 
 
-def hides_cells(protect: str) -> bool:
+def _hides_cells(protect: str) -> bool:
     """Whether single cells are suppressed: noise and merging are asked for by name."""
     return protect in ("auto", "suppress")
 
@@ -191,6 +196,12 @@ def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Li
     return _Entry(
         wanted, finest, coarser, "" if coarser else "some cells are too small or too one-sided, however protected"
     )
+
+
+def _without_noise(entry: _Entry) -> _Entry:
+    """A table that is lost for cells that somebody who asked for noise may expect to be noised."""
+    reason = f"some cells are too small or too one-sided; {NO_NOISE}"
+    return entry if entry.versions else replace(entry, reason=reason)
 
 
 def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
