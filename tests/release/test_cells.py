@@ -105,9 +105,9 @@ def test_an_exchange_that_exact_axes_do_not_show_changes_no_cell() -> None:
         options = range(len(place.options))
         kinds = [(cell, option) for cell, votes in place.votes.items() for option in options if votes[option]]
         for (one, first), (other, second) in combinations(kinds, 2):
-            moved = (
-                {(one, first): -1, (one, second): 1, (other, second): -1, (other, first): 1} if first != second else {}
-            )
+            if one == other or first == second:
+                continue
+            moved = {(one, first): -1, (one, second): 1, (other, second): -1, (other, first): 1}
             groups: dict[tuple[int, str, int], int] = {}
             for (cell, option), change in moved.items():
                 for axis, name in enumerate(cell):
