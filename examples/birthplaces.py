@@ -76,7 +76,7 @@ def compare(data: Path, folder: Path) -> tuple[safemargin.Result, dict[str, floa
 
 
 def main() -> None:
-    """Print what docs/topdown.md states, and write the page."""
+    """Print what the page docs/topdown_method.md shows as a picture, and write the page."""
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     folder = Path(sys.argv[2])

@@ -50,7 +50,7 @@ def compare(folder: Path, people: int = 20_000, blocks: int = 400) -> list[dict[
 
 
 def main() -> None:
-    """Print the table of docs/topdown.md; the picture is in the report of the last release."""
+    """Print the table of docs/topdown_method.md; the picture is in the report of the last release."""
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
     for method in compare(Path(sys.argv[1])):

@@ -1,8 +1,8 @@
 """Every numeric limit of the engine in one value, each with the measurement or the reason it comes from.
 
 A limit never makes a result wrong. Where one stops a method, the interval stays wider, the proof says "linear" instead
-of "integer", or a cell stays undecided; all three are reported. Figures from measurements are those of docs/bounds.md
-(two shared cores, tables of 3 to 6 axes, up to 26,000 profiles).
+of "integer", or a cell stays undecided; all three are reported. Figures were measured on
+two shared cores with tables of 3 to 6 axes and up to 26,000 profiles.
 """
 
 from dataclasses import dataclass
