@@ -4,7 +4,7 @@ A law on the integers has probabilities proportional to `exp(-(a |k| + b k^2))`:
 Gaussian (a = 0), either of them possibly conditioned on `|k| <= bound`. With its distribution function F and a uniform
 real U in [0, 1), the smallest k with U < F(k) has the law. U is drawn word by word, and only as far as needed: one word
 decides unless it equals the leading word of some F(k), which happens about once in 2^55 draws. Then further words of U
-are compared with further digits of F (docs/noise_ptables.md has the proof). Digits of F are certain: they come from integer
+are compared with further digits of F (proof: docs/noise_ptables.md). Digits of F are certain: they come from integer
 interval arithmetic with every rounding outwards, at a precision that is raised until both ends of the interval agree.
 """
 
