@@ -57,6 +57,11 @@ def release(
     engine: Annotated[str | None, typer.Option(help="What counts the rows: duckdb (default) or spark.")] = None,
     master: Annotated[str | None, typer.Option(help="Cluster of Spark, e.g. spark://HOST:7077.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="Write the confidential report only; publish and record nothing.")
+    ] = False,
+    decided_by: Annotated[str | None, typer.Option(help="Name for the decision record.")] = None,
+    checked_by: Annotated[str | None, typer.Option(help="Second name for the decision record.")] = None,
     as_json: Json = False,
 ) -> None:
     """Decide what may be published, prove it, attack it and write it; nothing is published unless it is safe.
@@ -80,7 +85,11 @@ def release(
             engine=engine,
             master=master,
         )
-        result.write(folder)
+        if isinstance(result, Release) and not draft:
+            result.write(folder, (decided_by or "", checked_by or ""))
+        else:
+            result = result.draft if isinstance(result, Release) else result
+            result.write(folder)
     _print(result, folder, as_json, explain)
 
 
@@ -113,7 +122,7 @@ def _print(result: Release | Draft, folder: Path, as_json: bool, explain: bool =
         print_json(result.to_json(folder))
     else:
         result.show(out, folder, explain)
-    if isinstance(result, Draft):
+    if isinstance(result, Draft) and not result.preview:
         raise typer.Exit(1)
 
 

@@ -14,10 +14,12 @@ from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.plan import Evidence
 from safemargin.release.report.context import ReportContext
 from safemargin.release.report.document import release_document
-from safemargin.release.report.report import Origin, decision_record, release_report
+from safemargin.release.report.report import Origin, decision_record, release_report, three_answers, verdict
 from safemargin.release.report.words import headline
 from safemargin.ui import Document, Report, Result, render_report, show_report
 
+PREVIEW = "confidential/preview.html"
+"""The page for the public, as it would be."""
 EVIDENCE = "confidential/refused"
 """Where it is proved what tables that were rejected would disclose."""
 
@@ -34,6 +36,8 @@ class Draft(ReportContext, Result):
     command: str = ""
     roll: bytes = b""
     """The joint roll as a file, with which others verify what is published."""
+    preview: bytes = b""
+    """The page that the public would see, where the release passed the gate and is not written yet."""
 
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json` for a release that is refused: nothing is published."""
@@ -78,24 +82,48 @@ class Draft(ReportContext, Result):
 
 def draft_document(draft: Draft, folder: Path | str = "", published: Sequence[str] = ()) -> Document:
     """The document where these files are `published`; names are those of files in `folder`."""
+    state, sentence, detail = verdict(draft)
     document = release_document(
         draft,
         [str(Path(folder, PUBLISHED, name)) for name in published],
         {name: str(Path(folder, EVIDENCE, file)) for name, file in draft.evidence.certificates.items()},
     )
+    document |= {
+        "certified": bool(published or draft.preview),
+        "verdict": {"state": state, "sentence": sentence, "detail": detail},
+        "answers": [
+            {"question": question, "answer": answer, "detail": more} for question, answer, more in three_answers(draft)
+        ],
+        "alternatives": [
+            {
+                "words": choice.words,
+                "options": choice.options(draft.plan.target.beta),
+                "kept": dict(choice.kept),
+                "share": choice.share,
+                "state": choice.state,
+            }
+            for choice in draft.alternatives
+        ],
+    }
     return document if draft.ledger is None else document | {"ledger": dict(draft.ledger)}
 
 
 def confidential_files(
-    draft: Draft, document: Document, folder: Path | str = "", published: bool = False, manifest: str = ""
+    draft: Draft,
+    document: Document,
+    folder: Path | str = "",
+    published: bool = False,
+    manifest: str = "",
+    names: Sequence[str] = (),
 ) -> dict[str, bytes]:
-    """The files that explain the decisions; `document` is what `plan.json` says."""
+    """The files that explain the decisions; `document` is what `plan.json` says, `names` sign the record."""
     report = draft.to_report(folder, published=published, manifest=manifest)
-    record = decision_record(draft, draft.origin(folder, published, manifest))
+    record = decision_record(draft, draft.origin(folder, published, manifest), names)
     return {
         **{f"{EVIDENCE}/{name}": content for name, content in draft.evidence.files.items()},
         "confidential/plan.json": json_bytes(document),
         "confidential/report.html": render_report(report).encode(),
         "confidential/record.html": render_report(record).encode(),
         **({"confidential/roll.csv": draft.roll} if published and draft.roll else {}),
+        **({PREVIEW: draft.preview} if draft.preview else {}),
     }

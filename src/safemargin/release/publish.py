@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
 from safemargin.bounds import digest, manifest_digest
 from safemargin.core import (
     Guarantee,
+    InputError,
     Publication,
     PublishedTable,
     Table,
@@ -197,3 +200,13 @@ def _table_files(
         for form in formats:
             files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
     return files
+
+
+def frame_of(rows: Sequence[Mapping[str, object]]) -> Any:
+    """Rows as a pandas DataFrame, or a polars one where pandas is not installed."""
+    for name in ("pandas", "polars"):
+        try:
+            return import_module(name).DataFrame(list(rows))
+        except ImportError:
+            continue
+    raise InputError("tables as DataFrames need pandas or polars; install one of them")

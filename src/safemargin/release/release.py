@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -21,7 +20,6 @@ from safemargin.audit.findings import Findings, tried_document
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
 from safemargin.core import (
-    InputError,
     Progress,
     Publication,
     RefusedError,
@@ -53,7 +51,7 @@ from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.file import PUBLISHED, record
 from safemargin.release.ledger.locks import log_change
 from safemargin.release.plan import Certificate, Evidence, Plan
-from safemargin.release.publish import publish, release_files
+from safemargin.release.publish import PAGE, frame_of, publish, release_files
 from safemargin.release.recording import (
     entry_of_release,
     floor_notes,
@@ -111,6 +109,11 @@ class Release(Result):
         return self._passed.plan
 
     @property
+    def draft(self) -> Draft:
+        """What would be published, with a preview of the public page: to look at before `write`, and confidential."""
+        return replace(self._passed, preview=self._files[PAGE])
+
+    @property
     def certificate(self) -> Certificate:
         """What was proved."""
         return self._passed.plan.certificate
@@ -130,7 +133,7 @@ class Release(Result):
         by_name = {table.name: table for table in self._passed.publication.tables}
         if name not in by_name:
             raise KeyError(f"there is no published table {name!r}; there are {', '.join(by_name)}")
-        return _frame(rows_of(by_name[name], self._draft.orders))
+        return frame_of(rows_of(by_name[name], self._draft.orders))
 
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json`; files are named as they are, or will be, in `folder`."""
@@ -148,11 +151,14 @@ class Release(Result):
     def _manifest(self) -> str:
         return hash_bytes(self._files[MANIFEST])
 
-    def write(self, path: Path | str) -> Path:
-        """Write the release into a new folder, the public part under `published`, and record it in its ledger."""
+    def write(self, path: Path | str, names: Sequence[str] = ()) -> Path:
+        """Write the release into a new folder, the public part under `published`, and record it in its ledger.
+
+        `names` are who decided it and who checked it, for the decision record.
+        """
         folder, draft = Path(path), self._passed
         files = {f"{PUBLISHED}/{name}": content for name, content in self._files.items()}
-        files |= confidential_files(draft, self.to_json(folder), folder, published=True, manifest=self._manifest)
+        files |= confidential_files(draft, self.to_json(folder), folder, True, self._manifest, names)
         if self._record is None:
             write_folder(folder, files)
             return folder
@@ -377,13 +383,3 @@ def _less(findings: Findings, known: set[object], settled: set[str | None]) -> F
 
 def _key(finding: Finding) -> tuple[object, ...]:
     return tuple(sorted(finding.cell.items())), finding.option, finding.lower, finding.upper
-
-
-def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
-    """Rows as a pandas DataFrame, or a polars one where pandas is not installed."""
-    for name in ("pandas", "polars"):
-        try:
-            return import_module(name).DataFrame(list(rows))
-        except ImportError:
-            continue
-    raise InputError("tables as DataFrames need pandas or polars; install one of them")

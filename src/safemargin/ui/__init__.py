@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         project_file,
     )
     from safemargin.ui.output import (
+        PROGRESS,
         Json,
         PlainConsole,
         Result,
@@ -101,7 +102,7 @@ if TYPE_CHECKING:
         unused_folder,
         write_text,
     )
-    from safemargin.ui.page import render_report
+    from safemargin.ui.page import render_blocks, render_report, script, templates
     from safemargin.ui.terminal import show_report
 
 lazy_face(__name__)

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,10 @@ from safemargin.ui.blocks import Document, Report
 from safemargin.ui.page import render_report
 from safemargin.ui.terminal import show_report
 
+PROGRESS = "SAFEMARGIN_PROGRESS"
+"""Environment variable; with the value `json`, progress is one JSON document per line on standard error."""
+PAUSE = 0.2
+"""Seconds between two lines about the same step."""
 UNPRINTABLE_JSON = "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
@@ -148,6 +153,9 @@ def unused_folder(folder: Path) -> Path:
 @contextmanager
 def progress_bar(step: str) -> Iterator[Progress]:
     """A bar on standard error: the step at work, the time so far and, where the size is known, the time left."""
+    if os.environ.get(PROGRESS) == "json":
+        yield _progress_lines()
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -162,3 +170,17 @@ def progress_bar(step: str) -> Iterator[Progress]:
             bar.update(task, description=step, completed=done, total=total)
 
         yield report
+
+
+def _progress_lines() -> Progress:
+    """Progress for a program that started this one: a line for every step, and now and then for how far it is."""
+    last, moment = "", 0.0
+
+    def report(step: str, done: int = 0, total: int | None = None, /) -> None:
+        nonlocal last, moment
+        if step == last and time.monotonic() - moment < PAUSE:
+            return
+        last, moment = step, time.monotonic()
+        print(json.dumps({"step": step, "done": done, "total": total}), file=sys.stderr, flush=True)
+
+    return report

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Spec, Square, Tag, blocks
@@ -23,41 +23,44 @@ MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 def render_report(report: Report) -> str:
     """The page of a report; it has the script only where something sorts or filters."""
-    return page_of(report, _blocks(report.parts, 2))
+    return page_of(report, render_blocks(report.parts, 2))
 
 
 def page_of(report: Report, body: Markup) -> str:
     """The body as one file under the title of the report."""
     needed = 'class="map"' in body or 'class="full sortable"' in body
-    return _templates().get_template("page.html").render(report=report, body=body, script=script() if needed else None)
+    return templates().get_template("page.html").render(report=report, body=body, script=script() if needed else None)
 
 
 @cache
-def script() -> tuple[str, str]:
+def script(name: str = "page.js", package: str = "safemargin.ui") -> tuple[str, str]:
     """The script of a page, and the hash by which its policy lets it run."""
-    source = str(_templates().get_template("page.js").render())
+    source = str(templates(package).get_template(name).render())
     return source, base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
 @cache
-def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("safemargin.ui", "templates"),
+def templates(package: str = "safemargin.ui") -> Environment:
+    """The templates of a package, and below them those of the page kit."""
+    folders = dict.fromkeys([package, "safemargin.ui"])
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(name, "templates") for name in folders]),
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         finalize=_unbroken,
     )
-    templates.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
-    templates.filters |= {"blocks": _blocks, "cell": _cell, "draw": _draw, "squares": _squares}
-    return templates
+    made.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
+    made.filters |= {"blocks": render_blocks, "cell": _cell, "draw": _draw, "squares": _squares}
+    return made
 
 
 def _macros() -> Any:
-    return _templates().get_template("blocks.html").module
+    return templates().get_template("blocks.html").module
 
 
-def _blocks(parts: Iterable[Part], level: int) -> Markup:
+def render_blocks(parts: Iterable[Part], level: int) -> Markup:
+    """Blocks as a part of a page; the next heading has this level."""
     return Markup("\n").join(getattr(_macros(), type(block).__name__)(block, level) for block in blocks(parts))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from safemargin.core import PublishedTable
 from safemargin.io import rows_of
@@ -59,6 +60,8 @@ CHOOSING = (
     "Every row was decided, certified and attacked like the release itself, but for running the rule backwards. "
     "Choosing by results reveals something about them: settle on a rule before the count, or use last year's data."
 )
+TASKS = ("decided by", "checked by")
+"""What the two who sign a decision record did."""
 BANNER = ("Confidential.", "The reasons on this page look at votes. Do not publish it.")
 
 
@@ -101,7 +104,7 @@ def first_screen(context: ReportContext, origin: Origin) -> list[Part]:
     state, sentence, detail = verdict(context)
     return [
         Headline(state, sentence, detail),
-        Answers([_may_publish(context), _cost(context), _exposed(context)]),
+        Answers(three_answers(context)),
         _files(origin),
         _alternatives(context, origin),
     ]
@@ -126,6 +129,11 @@ def verdict(context: ReportContext) -> tuple[str, str, str]:
     )
     more = "" if any(findings.attempts for findings in context.findings) else " It has not been attacked yet."
     return "sound", "You may publish this release.", f"It is safe, and nearly complete: {kept}.{more}"
+
+
+def three_answers(context: ReportContext) -> tuple[tuple[str, str, str], ...]:
+    """May I publish, what did it cost, who would be exposed: question, answer, and a sentence or two."""
+    return _may_publish(context), _cost(context), _exposed(context)
 
 
 def _may_publish(context: ReportContext) -> tuple[str, str, str]:
@@ -249,8 +257,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"The {names[0]} table" if len(names) == 1 else f"The tables {', '.join(names)}"
 
 
-def decision_record(context: ReportContext, origin: Origin) -> Report:
-    """The record to be printed and signed: limits, attempts, what was decided."""
+def decision_record(context: ReportContext, origin: Origin, names: Sequence[str] = ()) -> Report:
+    """The record to be printed and signed: limits, attempts, what was decided, and by whom."""
     _, sentence, detail = verdict(context)
     target = context.plan.target
     limits = {
@@ -269,7 +277,7 @@ def decision_record(context: ReportContext, origin: Origin) -> Report:
         Section("Attempts", Grid(columns, rows), Points([str(refusal) for refusal in context.plan.refusals[:10]])),
         cost_section(context),
         Section("Certificate", context.plan.certificate.statement),
-        Signatures(("decided by", "checked by")),
+        Signatures([f"{task} {name}".rstrip() for task, name in zip_longest(TASKS, names, fillvalue="")]),
         banner=BANNER,
     )
 
