@@ -44,6 +44,7 @@ class MenuEntry(NamedTuple):
 MENU = {
     "Publish": {
         "demo": MenuEntry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
+        "open": MenuEntry("web.cli:open_command", "Open the workbench in your browser, on this machine alone"),
         "init": MenuEntry("release.cli:init", "Write a first project file for a data file"),
         "lock": MenuEntry("release.cli:lock", "Lock the limits of a project before the count"),
         "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
@@ -102,7 +103,7 @@ WITH_MEMORY = {
 """Commands that read tables of any size."""
 MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
 """Options for which no name at all says something; `--target ''` is the total."""
-EXTRAS = {"aggregate", "election"}
+EXTRAS = {"aggregate", "election", "web"}
 """Features that are installed with an extra of their name."""
 
 

@@ -9,7 +9,7 @@ from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
 from safemargin.election.handover import check_release
-from safemargin.election.keys import write_private, write_whole
+from safemargin.election.keys import write_private
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
@@ -27,7 +27,7 @@ from safemargin.election.setup import (
 )
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Desk, Page, read_texts, serve_page
-from safemargin.io import read_bytes, read_text
+from safemargin.io import read_bytes, read_text, write_whole
 
 
 def plan(

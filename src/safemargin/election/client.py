@@ -11,10 +11,11 @@ from urllib.parse import quote, urlsplit
 
 from safemargin.core import InputError
 from safemargin.election.board import Board
-from safemargin.election.keys import Secret, canonical, parse, write_whole
+from safemargin.election.keys import Secret, canonical, parse
 from safemargin.election.manifest import Dimension, KnownElection
 from safemargin.election.role import Role
 from safemargin.election.voter import Wallet
+from safemargin.io import write_whole
 
 Ask = Callable[[str, str, bytes], bytes]
 """Asks a party for a step: name, step, message; the answer, or `InputError`."""

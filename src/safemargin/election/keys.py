@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,9 +21,9 @@ from cryptography.hazmat.primitives.hpke import (
     Suite,
 )
 
-from safemargin.core import InputError, OutputError, cannot_write, new_secret
+from safemargin.core import InputError, OutputError, new_secret
 from safemargin.election.blind import BlindSigner
-from safemargin.io import read_json, require_private, sync
+from safemargin.io import read_json, require_private, write_whole
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 SEALING = KEM.MLKEM768_X25519.enc_length() + 16
@@ -198,25 +197,6 @@ def write_private(path: Path, content: bytes, new: bool = False) -> None:
     if new and path.exists():
         raise OutputError(f"{path}: exists already; a secret is never overwritten")
     write_whole(path, content, 0o600)
-
-
-def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file so that a power failure leaves the old one or the new one, never half of one."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-        sync(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from None
 
 
 def digest(parts: Sequence[bytes]) -> bytes:

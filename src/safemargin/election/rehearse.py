@@ -20,12 +20,13 @@ from safemargin.core import Generator, InputError, OutputError, Progress, no_pro
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.conduct import Conductor
-from safemargin.election.keys import Secret, canonical, write_whole
+from safemargin.election.keys import Secret, canonical
 from safemargin.election.manifest import KnownElection
 from safemargin.election.service import KEYS, MANIFEST
 from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, plan_text, public_keys
 from safemargin.election.verify import BoardCheck, check_board
 from safemargin.election.voter import Wallet
+from safemargin.io import write_whole
 
 PATIENCE = 90.0
 """Seconds until a process that does not answer counts as failed."""

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         stale_drafts,
         sync,
         write_folder,
+        write_whole,
     )
     from safemargin.io.places import Address, is_address, without_secrets
     from safemargin.io.sections import (

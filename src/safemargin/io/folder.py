@@ -189,6 +189,25 @@ def fill_draft(draft: Path, files: Mapping[str, bytes]) -> None:
         path.write_bytes(content)
 
 
+def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write a file so that a power failure leaves the old one or the new one, never half of one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 def json_bytes(document: object) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 

@@ -90,6 +90,7 @@ def draft_document(draft: Draft, folder: Path | str = "", published: Sequence[st
     )
     document |= {
         "certified": bool(published or draft.preview),
+        "command": draft.command,
         "verdict": {"state": state, "sentence": sentence, "detail": detail},
         "answers": [
             {"question": question, "answer": answer, "detail": more} for question, answer, more in three_answers(draft)

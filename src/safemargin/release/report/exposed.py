@@ -51,6 +51,15 @@ def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = (
     return ExposedGroup(found, _people_in(table, found), _map(table, limits))
 
 
+def judge(table: Table, target: Target, axes: tuple[str, ...]) -> list[ExposedCell]:
+    """Every cell with people over `axes`; `why` says how it would miss the target if it were published exactly."""
+    people = int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
+    cells = _judged(table, axes, target.limits(table.totals.tolist(), people))
+    if cells is None:
+        raise InputError(f"{' x '.join(axes)}: sealed tallies do not say how answers and these axes go together")
+    return [cell for cell in cells if cell.people]
+
+
 def _judged(table: Table, axes: tuple[str, ...], limits: Limits) -> list[ExposedCell] | None:
     """Every cell with people over `axes`, with the reason why it misses the target, if it does."""
     try:
@@ -113,16 +122,17 @@ def _map(table: Table, limits: Limits) -> Map | None:
     shown = sorted(column.categories, key=lambda name: name not in exposed_columns)[:MOST_COLUMNS]
     kept = [name for name in column.categories if name in set(shown)]
     largest = max((cell.people for cell in cells), default=1)
-    squares = [
-        Square(
-            cell.cell[row.name],
-            cell.cell[column.name],
-            (cell.people / largest) ** 0.5,
-            "exposed" if cell.why else "within",
-            f"{named_cell_label(cell.cell)}: {plural(cell.people, 'person')}; {cell.why or 'within the limits'}.",
-        )
-        for cell in cells
-        if cell.cell[column.name] in set(shown)
-    ]
+    squares = [square(cell, row.name, column.name, largest) for cell in cells if cell.cell[column.name] in set(shown)]
     cut = "" if len(kept) == len(column.categories) else f" ({len(kept)} of {len(column.categories):,} shown)"
     return Map(f"Every {column.name} by {row.name}{cut}", list(row.categories), kept, squares, KINDS)
+
+
+def square(cell: ExposedCell, row: str, column: str, largest: int) -> Square:
+    """A cell on a map of two axes whose largest cell has so many people."""
+    return Square(
+        cell.cell[row],
+        cell.cell[column],
+        (cell.people / largest) ** 0.5,
+        "exposed" if cell.why else "within",
+        f"{named_cell_label(cell.cell)}: {plural(cell.people, 'person')}; {cell.why or 'within the limits'}.",
+    )

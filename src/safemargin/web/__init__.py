@@ -1,0 +1,1 @@
+"""The workbench: local pages over the commands. Extra `web`."""

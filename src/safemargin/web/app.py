@@ -1,0 +1,158 @@
+"""The pages of the workbench as one web application. A screen shows; a form acts, and names the next page."""
+
+import asyncio
+import mimetypes
+import traceback
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from safemargin.core import InputError, SafemarginError, one_line
+from safemargin.ui import script, templates
+from safemargin.web.bench import LARGEST, Bench, Given
+from safemargin.web.screens import SCREENS
+
+PACKAGE = "safemargin.web"
+LONGEST = 4 << 20
+"""Bytes of a form; a project file is one field of it."""
+FRAMED = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; frame-ancestors 'self'; "
+    "sandbox allow-scripts"
+)
+"""The policy of a report that a screen shows in a frame: it may run the script of reports, and nothing else."""
+
+
+def policy() -> str:
+    """The policy of every screen: one script, known by its hash, and no address but our own."""
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_script()[1]}'; connect-src 'self'; "
+        "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+def _script() -> tuple[str, str]:
+    return script("shell.js", PACKAGE)
+
+
+class _Fields(dict[str, str]):
+    """The fields of a form for a template; what was not filled in is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+class App:
+    """The routes, below the path that only our own browser knows."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def starlette(self, start: str) -> Starlette:
+        """The web application below `start`."""
+        return Starlette(
+            routes=[
+                Route(f"{start}status", self.status),
+                Route(f"{start}drop", self.drop, methods=["POST"]),
+                Route(f"{start}file/{{run}}/{{name:path}}", self.file),
+                Route(f"{start}{{screen}}", self.show),
+                Route(start, self.show),
+                Route(f"{start}{{screen}}", self.act, methods=["POST"]),
+            ]
+        )
+
+    async def show(self, request: Request) -> Response:
+        """One screen."""
+        name = request.path_params.get("screen", "home")
+        if name not in SCREENS:
+            return PlainTextResponse("There is no such page.", 404)
+        return await asyncio.to_thread(self.render, name, dict(request.query_params))
+
+    async def act(self, request: Request) -> Response:
+        """Do what a form asks for; an error is shown on the screen of the form, with what was filled in."""
+        name = request.path_params["screen"]
+        body = await _body(request, LONGEST)
+        if name not in SCREENS or body is None:
+            return PlainTextResponse("There is no such page, or the form is too long.", 404)
+        form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+        action = SCREENS[name].actions.get(form.get("do", ""))
+        if action is None:
+            return PlainTextResponse("There is no such form.", 404)
+        try:
+            return RedirectResponse(await asyncio.to_thread(action, self.bench, form), 303)
+        except SafemarginError as error:
+            return await asyncio.to_thread(self.render, name, form, one_line(str(error)))
+
+    def render(self, name: str, given: Given, error: str = "") -> Response:
+        """A screen as HTML; what cannot be shown is one line."""
+        screen = SCREENS[name]
+        context: dict[str, Any] = {}
+        template = f"{name}.html"
+        try:
+            context = screen.show(self.bench, given)
+        except SafemarginError as wrong:
+            error, template = error or one_line(str(wrong)), "wrong.html"
+        except Exception as fault:  # of ours: one line here, the rest where the workbench was started
+            traceback.print_exc()
+            error, template = one_line(f"internal error: {type(fault).__name__}: {fault}"), "wrong.html"
+        page = templates(PACKAGE).get_template(template)
+        text = page.render(
+            **context,
+            given=_Fields(given),
+            error=error,
+            screen=screen,
+            place=self.bench.place,
+            links=[each for each in SCREENS.values() if each.title and each.is_there(self.bench)],
+            running=self.bench.jobs.running,
+            script=_script()[0],
+        )
+        return HTMLResponse(text, 422 if error else 200, headers={"content-security-policy": policy()})
+
+    async def status(self, _: Request) -> Response:
+        """How far the job at work is, and how the last one ended."""
+        jobs = [job.status() for job in list(self.bench.jobs.jobs.values())[-1:]]
+        return JSONResponse({"job": jobs[0] if jobs else None})
+
+    async def drop(self, request: Request) -> Response:
+        """Keep a file that was dropped on a page, and name its path."""
+        content = await _body(request, LARGEST)
+        if content is None:
+            return JSONResponse({"error": f"the file has more than {LARGEST >> 20} MiB: give its path instead"})
+        try:
+            path = await asyncio.to_thread(self.bench.keep, request.query_params.get("name", ""), content)
+        except SafemarginError as error:
+            return JSONResponse({"error": one_line(str(error))})
+        return JSONResponse({"path": str(path)})
+
+    async def file(self, request: Request) -> Response:
+        """A page that a run wrote; nothing outside the folder of the run."""
+        try:
+            run = await asyncio.to_thread(self.bench.place.run, request.path_params["run"])
+            path = (run.folder / request.path_params["name"]).resolve()
+            inside = path.is_relative_to(run.folder.resolve()) and path.suffix in (".html", ".csv", ".json")
+            if not inside or not path.is_file():
+                raise InputError("there is no such file")
+        except (InputError, OSError, ValueError):
+            return PlainTextResponse("There is no such file.", 404)
+        return _framed(path)
+
+
+def _framed(path: Path) -> Response:
+    """A file as it is; a page may run the script of reports, in a world of its own."""
+    kind = mimetypes.types_map.get(path.suffix, "text/plain")
+    headers = {"content-security-policy": FRAMED.format(script()[1])}
+    return Response(path.read_bytes(), media_type=kind if kind == "text/html" else "text/plain", headers=headers)
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    parts, length = [], 0
+    async for part in request.stream():
+        parts.append(part)
+        length += len(part)
+        if length > most:
+            return None
+    return b"".join(parts)

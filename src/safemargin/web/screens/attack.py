@@ -1,0 +1,67 @@
+"""Attack it: what somebody could infer from a release that was published, with what they know."""
+
+from pathlib import Path
+from typing import Any
+
+from safemargin.core import InputError
+from safemargin.io import CONFIDENTIAL, MANIFEST
+from safemargin.release.ledger.file import PUBLISHED
+from safemargin.ui import Part
+from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.place import Run
+from safemargin.web.screens.check import audit_parts
+
+FORMATS = (".csv", ".parquet")
+ROLL = f"{CONFIDENTIAL}/roll.csv"
+
+
+def show(bench: Bench, given: Given) -> dict[str, Any]:
+    """The releases to attack, and what the last attack found."""
+    runs = _published(bench)
+    if not runs:
+        raise InputError("nothing is published here yet: make a plan and publish it first")
+    run = next((run for run in runs if run.name == given.get("run")), runs[0])
+    job = bench.job(given)
+    parts: list[Part] = audit_parts(job.document) if job is not None and job.document is not None else []
+    return {
+        "title": "Attack it",
+        "runs": runs,
+        "run": run,
+        "has_roll": (run.folder / ROLL).is_file(),
+        "job": job,
+        "parts": parts,
+        "typed_words": command(*_arguments(bench, run, True, None)),
+    }
+
+
+def _published(bench: Bench) -> list[Run]:
+    return [run for run in bench.place.runs() if run.kind == "published"]
+
+
+def _arguments(bench: Bench, run: Run, knows_roll: bool, facts: Path | None) -> list[str]:
+    folder = run.folder / PUBLISHED
+    tables = next((found for form in FORMATS if (found := sorted(folder.glob(f"*{form}")))), [])
+    if not tables:
+        raise InputError(f"{run.name}: has no tables in CSV or Parquet to attack")
+    arguments = ["audit", *map(bench.shown, tables), "--manifest", bench.shown(folder / MANIFEST)]
+    if knows_roll and (run.folder / ROLL).is_file():
+        arguments += ["--roll", bench.shown(run.folder / ROLL)]
+    return arguments + (["--fact", str(facts)] if facts is not None else [])
+
+
+def attack(bench: Bench, given: Given) -> str:
+    """Run every attack as somebody who knows what the form says."""
+    run = bench.place.run(given.get("run", ""))
+    if run.kind != "published":
+        raise InputError(f"{run.name}: nothing was published there")
+    text = given.get("facts", "").strip()
+    facts = bench.keep("facts.csv", ("\n".join(text.splitlines()) + "\n").encode()) if text else None
+    arguments = _arguments(bench, run, given.get("knows") == "roll", facts)
+    return bench.run(arguments, "The attack", f"attack?run={run.name}")
+
+
+def _is_there(bench: Bench) -> bool:
+    return bench.place.project is not None and bool(_published(bench))
+
+
+SCREEN = Screen("attack", "Attack it", show, {"attack": attack}, _is_there)

@@ -1,0 +1,161 @@
+"""Check any table: what somebody can infer from it, the worst cells, a letter, and suppression from there."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from safemargin.audit.small import SMALLEST
+from safemargin.core import InputError, SafemarginError
+from safemargin.io import read_tables
+from safemargin.ui import (
+    Document,
+    Figures,
+    Fold,
+    Grid,
+    Headline,
+    Paragraph,
+    Part,
+    Section,
+    Tag,
+    count_range,
+    named_cell_label,
+    plural,
+)
+from safemargin.web.bench import Bench, Given, Screen
+
+LISTED = 200
+"""Worst cells that are listed."""
+
+
+def show(bench: Bench, given: Given) -> dict[str, Any]:
+    """The form, and what the last check or suppression found."""
+    job = bench.job(given)
+    parts: list[Part] = []
+    kind = ""
+    if job is not None and job.document is not None:
+        kind = job.arguments[0]
+        parts = audit_parts(job.document) if kind == "audit" else _suppressed(job.document, job.folder)
+        parts += [Paragraph(f"Warning: {line}", "warning") for line in job.warnings]
+    return {
+        "title": "Check any table",
+        "job": job,
+        "kind": kind,
+        "parts": parts,
+        "letter": _letter(job.document, given.get("path", "")) if job and job.document and kind == "audit" else "",
+    }
+
+
+def audit_parts(document: Document) -> list[Part]:
+    """The verdict, every attack, and the cells that were disclosed, the smallest counts first."""
+    attacks = document["attacks"]
+    found = [(attack["attack"], finding) for attack in attacks for finding in attack["findings"]]
+    people = max((attack["people_exposed"] for attack in attacks), default=0)
+    if document["safe"]:
+        words = f"{plural(len(attacks), 'attack')} tried, nothing found."
+        verdict = Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
+    else:
+        words = f"{plural(len(found), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
+        verdict = Headline("unsound", words, "The worst cells are listed below.")
+    rows = [
+        (
+            named_cell_label(finding["cell"]) + (f", {finding['option']}" if finding["option"] else ""),
+            count_range(finding["lower"], finding["upper"]),
+            Tag("disclosed", name),
+            finding["words"],
+        )
+        for name, finding in sorted(found, key=lambda each: (each[1]["upper"], str(each[1]["cell"])))
+    ]
+    tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
+    grid = Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
+    return [
+        verdict,
+        Section("Worst cells", grid) if rows else None,
+        Section("Attacks", Grid(("attack", "looked at", "found", "summary"), tried)),
+    ]
+
+
+def _letter(document: Document, path: str) -> str:
+    """A letter to the office that published the table; nothing where nothing was found."""
+    found = [finding for attack in document["attacks"] for finding in attack["findings"]]
+    if not found:
+        return ""
+    worst = sorted(found, key=lambda finding: (finding["upper"], str(finding["cell"])))[:3]
+    lines = [f"- {named_cell_label(finding['cell'])}: {finding['words']}" for finding in worst]
+    return "\n".join(
+        [
+            f"About: {Path(path).name}",
+            "",
+            f"We checked this table and found that it discloses {plural(len(found), 'count')} about small groups. "
+            "For example:",
+            "",
+            *lines,
+            "",
+            "We suggest to suppress these counts, and as few others as are needed to keep them from being inferred.",
+            "The check can be repeated with: safemargin audit, and the tables be protected with: safemargin suppress.",
+        ]
+    )
+
+
+def _suppressed(document: Document, folder: Path) -> list[Part]:
+    """What was suppressed, and where the table with its gaps is."""
+    cells = document["suppressed"]
+    primary = sum(cell["primary"] for cell in cells)
+    rows = [(named_cell_label(cell["cell"]), "primary" if cell["primary"] else "secondary") for cell in cells]
+    place = folder / Path(document["certificate"]).parent.parent
+    best = "No pattern that protects them has fewer cells."
+    more = f"Every pattern that protects them has at least {plural(document['lower_bound'], 'cell')}."
+    return [
+        Headline("sound", f"{plural(len(cells), 'count')} suppressed.", best if document["gap"] == 0 else more),
+        Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
+        f"To publish: {place / 'published'}. Confidential, do not publish: {place / 'confidential'}.",
+        Fold("Suppressed cells (confidential)", Grid(("cell", "suppression"), rows, sortable=True)),
+    ]
+
+
+def _estimate(path: Path, count: str, by: str | None) -> tuple[Part, ...]:
+    """What the table itself prints: quick, and not certified."""
+    try:
+        tables = read_tables([path], count=count, by=by)
+    except SafemarginError:
+        return ()  # the command states what is wrong
+    exact = [table.lower[table.lower == table.upper] for table in tables]
+    small = sum(int(((counts > 0) & (counts <= SMALLEST)).sum()) for counts in exact)
+    rows = sum(len(table.lower) for table in tables)
+    words = f"{plural(small, 'printed count')} of {rows:,} from 1 to {SMALLEST}. What else can be inferred follows."
+    return Paragraph("Estimate, not certified.", "strong"), Paragraph(words)
+
+
+def audit(bench: Bench, given: Given) -> str:
+    """Attack the table."""
+    path = bench.existing(given.get("path", ""), "table")
+    arguments = ["audit", path]
+    if given.get("roll", "").strip():
+        arguments += ["--roll", bench.existing(given["roll"], "roll")]
+    count, by = given.get("count", "").strip(), given.get("by", "").strip()
+    for flag, value in (("--count", count), ("--by", by)):
+        if value.startswith("-"):
+            raise InputError(f"{value[:60]!r}: a column does not begin with a dash here")
+        arguments += [flag, value] if value else []
+    first = _estimate(bench.place.folder / path, count or "count", by or None)
+    names = {name: given[name] for name in ("path", "roll", "count", "by") if given.get(name, "").strip()}
+    link = f"check?{urlencode(names)}"
+    return bench.run(arguments, "The check", link, estimate=first, back=link)
+
+
+def suppress(bench: Bench, given: Given) -> str:
+    """Suppress small counts of the table, and as few others as possible."""
+    path = bench.existing(given.get("path", ""), "table")
+    primary = given.get("primary", "").strip()
+    if not re.fullmatch("[0-9]{1,9}(-[0-9]{1,9})?", primary):
+        raise InputError(f"counts to protect: {primary[:60]!r} must be the smallest and the largest, such as 1-3")
+    folder = bench.place.unused(f"{Path(path).name.split('.')[0]}-suppressed")
+    arguments = ["suppress", path, "--primary", primary, "--out", folder]
+    for flag, name in (("--count", "count"), ("--by", "by")):
+        value = given.get(name, "").strip()
+        arguments += [flag, value] if value and not value.startswith("-") else []
+    link = f"check?{urlencode({'path': path})}"
+    return bench.run(arguments, "The suppression", link, back=link)
+
+
+SCREEN = Screen("check", "Check any table", show, {"audit": audit, "suppress": suppress})

@@ -1,0 +1,146 @@
+"""Limits: what nobody may be able to infer, in words; presets with their sources; lock before the count."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from safemargin.core import InputError
+from safemargin.release.ledger.locks import lock_notes, read_locks
+from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.edit import set_keys
+
+PROTECT = {
+    "auto": "merge neighbours or areas where there are some, else suppress the group",
+    "merge": "merge groups",
+    "suppress": "suppress the group and a few others",
+    "noise": "add noise to them",
+}
+WORDS = {"joint": "how many people there are of every kind", "sizes": "how large every group is", "none": "no numbers"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Limits that an office uses, and where they are written."""
+
+    name: str
+    share: float
+    people: int
+    known: int
+    source: str
+
+
+PRESETS = (
+    Preset("Proposed", 5, 30, 3, "What safemargin init proposes."),
+    Preset(
+        "Output of researchers",
+        10,
+        10,
+        0,
+        "ESSnet SDC, Guidelines for the checking of output based on microdata research (2010), rules of thumb: at "
+        "least 10 units behind every count, and no count with 90 % or more of its row or column.",
+    ),
+    Preset(
+        "Health claims in the USA",
+        5,
+        11,
+        0,
+        "Cell size policy of the Centers for Medicare and Medicaid Services: no count from 1 to 10. It says nothing "
+        "about shares; 5 % is the default of safemargin.",
+    ),
+)
+
+
+def show(bench: Bench, given: Given) -> dict[str, Any]:
+    """The limits of the project, and whether they are locked."""
+    project = bench.place.load()
+    target = project.target
+    values = {"share": f"{100 * target.beta:.10g}", "people": str(target.kappa), "known": str(target.tau)}
+    preset = next((each for each in PRESETS if each.name == given.get("preset")), None)
+    if preset is not None:
+        values = {"share": f"{preset.share:g}", "people": str(preset.people), "known": str(preset.known)}
+    values |= {name: given[name] for name in values if name in given}
+    ledger = project.ledger
+    return {
+        "title": "Limits",
+        "values": values,
+        "protect": given.get("protect", project.protect),
+        "choices": PROTECT,
+        "presets": PRESETS,
+        "onlookers": [
+            f"{each.name}: knows {WORDS[each.composition]}"
+            + (" and the rule by which groups are protected" if each.knows_rule else "")
+            + (f", and {', '.join(path.name for path in each.facts)}" if each.facts else "")
+            for each in project.onlookers
+        ],
+        "digest": bench.place.digest,
+        "ledger": ledger,
+        "locked": bool(ledger is not None and read_locks(ledger)),
+        "lock_notes": lock_notes(project.model_copy(update={"ledger": _unforced(ledger)})),
+        "lock_command": command("lock", _name(bench)),
+    }
+
+
+def _unforced(ledger: Any) -> Any:
+    """The ledger without the demand for a lock, which this screen is there to make."""
+    return None if ledger is None else ledger.model_copy(update={"lock": False})
+
+
+def _name(bench: Bench) -> str:
+    return bench.place.project.name if bench.place.project is not None else ""
+
+
+def save(bench: Bench, given: Given) -> str:
+    """Write the limits into the project file."""
+    target = replace(
+        bench.place.load().target,
+        beta=_number(given, "share", float) / 100,
+        kappa=_number(given, "people", int),
+        tau=_number(given, "known", int),
+        guard=None,
+    )
+    protect = given.get("protect", "")
+    if protect not in PROTECT:
+        raise InputError(f"protect = {protect[:60]!r}: choose one of the list")
+    bench.place.save_limits(target, protect, given.get("digest", ""))
+    return "limits"
+
+
+LABELS = {"share": "smallest share", "people": "people of a group", "known": "a count is known to within"}
+
+
+def _number(given: Given, name: str, kind: type[float] | type[int]) -> Any:
+    text = given.get(name, "").strip()
+    try:
+        number = kind(text) if text.isascii() else None
+    except ValueError:
+        number = None
+    if number is None or not 0 <= number < 1e15:
+        raise InputError(f"{LABELS[name]}: {text[:60]!r} is no number that fits; write it with the digits 0 to 9")
+    if name == "share" and not 0 < number < 50:
+        raise InputError(f"{LABELS[name]}: {text[:60]} must be above 0 % and below 50 %")
+    if name == "people" and number < 1:
+        raise InputError(f"{LABELS[name]}: must be at least 1")
+    return number
+
+
+def add_ledger(bench: Bench, given: Given) -> str:
+    """Name the ledger in the project file."""
+    population, cycle = given.get("population", "").strip(), given.get("cycle", "").strip()
+    if not population or not cycle:
+        raise InputError("population and cycle: say whom the release is about, and which of its releases it is")
+    values = {"turnover": "net", "cycle": cycle, "population": population, "file": "ledger.sqlite"}
+    bench.place.save(set_keys(bench.place.text, "ledger", values), given.get("digest", ""))
+    return "limits"
+
+
+def lock(bench: Bench, given: Given) -> str:
+    """Lock the limits before the count."""
+    if given.get("digest") != bench.place.digest:
+        raise InputError("the project was changed meanwhile, in another window or program: look again")
+    return bench.run(["lock", _name(bench)], "Locking the limits", "limits")
+
+
+def _is_there(bench: Bench) -> bool:
+    return bench.place.project is not None
+
+
+SCREEN = Screen("limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock}, _is_there)

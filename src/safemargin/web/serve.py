@@ -1,0 +1,91 @@
+"""Open the workbench: the function behind the command `open`."""
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import tempfile
+import threading
+import time
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from safemargin.core import InputError
+from safemargin.web.app import App
+from safemargin.web.bench import Bench
+from safemargin.web.guard import Guard
+from safemargin.web.place import Place
+
+IDLE = 30.0
+"""Minutes without a window after which the workbench ends."""
+
+
+def open_workbench(
+    place: Path | str | None = None,
+    *,
+    port: int = 0,
+    browser: bool = True,
+    idle: float = IDLE,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve the pages of a project, a folder or a data file to this machine alone, until nobody uses them.
+
+    `ready` is called with the address, which works once. `port` 0 is any free one. Without a window for `idle` minutes,
+    and without a command at work, the function returns; an interrupt ends it too.
+    """
+    if not 0 < idle <= 24 * 60:
+        raise InputError(f"idle = {idle}: must be above 0 and at most {24 * 60} minutes")
+    opened = Place(None if place is None else Path(place))
+    with contextlib.closing(_loopback(port)) as listener:
+        uploads = Path(tempfile.mkdtemp(prefix="safemargin-"))
+        bench = Bench(opened, uploads)
+        try:
+            _serve(bench, listener, browser, idle, ready)
+        finally:
+            bench.jobs.cancel()
+            shutil.rmtree(uploads, ignore_errors=True)
+
+
+def _loopback(port: int) -> socket.socket:
+    """A socket that only this machine reaches."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise InputError(f"port = {port}: cannot be used ({error})") from None
+    return listener
+
+
+def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, ready: Callable[[str], None]) -> None:
+    async def refused(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("the routes are set below")
+
+    guard = Guard(refused, listener.getsockname()[1])
+    app = App(bench).starlette(guard.start)
+    guard.app = app
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(min(1.0, idle * 6))
+            if time.monotonic() - guard.last > 60 * idle and bench.jobs.running is None:
+                server.should_exit = True
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        task = asyncio.create_task(watch())
+        ready(guard.address)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(guard.address,), daemon=True).start()
+        yield
+        task.cancel()
+
+    app.router.lifespan_context = lifespan
+    config = uvicorn.Config(guard, log_level="error", access_log=False, timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    server.run(sockets=[listener])
