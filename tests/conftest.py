@@ -144,3 +144,12 @@ def postgres() -> Iterator[str]:
         server.terminate()
         server.wait()
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, which is no part of this project: `npm install --no-save axe-core` fetches it."""
+    found = Path(os.environ.get("NODE_MODULES", "node_modules"), "axe-core", "axe.min.js")
+    if not found.is_file():
+        pytest.skip("axe-core is not installed: npm install --no-save axe-core")
+    return found.read_text(encoding="utf-8")

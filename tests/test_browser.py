@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import shutil
 import socket
@@ -133,15 +132,6 @@ AXE = """
   document.body.setAttribute("data-axe", JSON.stringify([bad, found.passes.length]));
 }));</script>
 """
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The source of axe-core, which is no part of this project: `npm install --no-save axe-core` fetches it."""
-    found = Path(os.environ.get("NODE_MODULES", "node_modules"), "axe-core", "axe.min.js")
-    if not found.is_file():
-        pytest.skip("axe-core is not installed: npm install --no-save axe-core")
-    return found.read_text(encoding="utf-8")
 
 
 def shown_in(chromium: str, page: Path, profile: Path, *flags: str) -> str:

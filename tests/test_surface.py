@@ -21,7 +21,9 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 NAMESPACES = ("aggregate", "election", "guarantee", "noise")
-FUNCTIONS = {name.replace("-", "_") for name in MENU if name not in NAMESPACES}
+CALLED = {"open": "open_workbench"}
+"""Commands whose function has another name: `from safemargin import *` must not replace a builtin."""
+FUNCTIONS = {CALLED.get(name, name.replace("-", "_")) for name in MENU if name not in NAMESPACES}
 """One per command; groups of commands are namespaces."""
 TYPES = {
     *("Draft", "InputError", "Onlooker", "Project", "RefusedError", "Release"),

@@ -54,7 +54,7 @@ class App:
 
     def starlette(self, start: str) -> Starlette:
         """The web application below `start`."""
-        return Starlette(
+        app = Starlette(
             routes=[
                 Route(f"{start}status", self.status),
                 Route(f"{start}drop", self.drop, methods=["POST"]),
@@ -64,6 +64,8 @@ class App:
                 Route(f"{start}{{screen}}", self.act, methods=["POST"]),
             ]
         )
+        app.router.redirect_slashes = False
+        return app
 
     async def show(self, request: Request) -> Response:
         """One screen."""

@@ -32,6 +32,20 @@ def set_keys(text: str, section: str, values: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def without(text: str, section: str) -> str:
+    """The text without `[section]`.
+
+    >>> without('[ledger]\\nfile = "a"\\n[target]\\ntau = 3\\n', "ledger")
+    '[target]\\ntau = 3\\n'
+    """
+    kept, skips = [], False
+    for line in text.splitlines():
+        if _HEADER.match(line):
+            skips = re.fullmatch(rf"\s*\[\s*{re.escape(section)}\s*\]\s*(#.*)?", line) is not None
+        kept += [] if skips else [line]
+    return "\n".join(kept) + "\n"
+
+
 def _written(value: object) -> str:
     """A value in TOML; texts as JSON, whose escapes are among those of TOML."""
     if isinstance(value, float):

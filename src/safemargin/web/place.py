@@ -50,8 +50,12 @@ class Run:
         """Groups that are published exactly, by name."""
         return {_label(cell["cell"]) for cell in self.document["cells"] if cell["action"] == "exact" and cell["cell"]}
 
+    def is_from(self, project: Path) -> bool:
+        """Whether it was made from this project, maybe with other limits on the command line."""
+        return f"{self.document.get('command', '')} ".startswith(f"safemargin release {project.name} ")
+
     def is_of(self, project: Path) -> bool:
-        """Whether it was made from this project as it is, without other limits on the command line."""
+        """Whether it was made from this project as it is."""
         return str(self.document.get("command", "")) == f"safemargin release {project.name}"
 
 
@@ -156,6 +160,10 @@ class Place:
                 known = self._runs[path] = Run(path.parent.parent, moment, document)
             found.append(known)
         return found
+
+    def own_runs(self) -> list[Run]:
+        """Those of the project that is open, the newest first."""
+        return [run for run in self.runs() if self.project is not None and run.is_from(self.project)]
 
     def run(self, name: str) -> Run:
         """A run by the name of its folder."""

@@ -30,6 +30,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "has_roll": (run.folder / ROLL).is_file(),
         "job": job,
         "parts": parts,
+        "facts_head": ",".join([*list(bench.place.load().axes)[:2], "option", "count"]),
         "typed_words": command(*_arguments(bench, run, True, None)),
     }
 

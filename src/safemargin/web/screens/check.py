@@ -107,8 +107,8 @@ def _suppressed(document: Document, folder: Path) -> list[Part]:
     more = f"Every pattern that protects them has at least {plural(document['lower_bound'], 'cell')}."
     return [
         Headline("sound", f"{plural(len(cells), 'count')} suppressed.", best if document["gap"] == 0 else more),
-        Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
         f"To publish: {place / 'published'}. Confidential, do not publish: {place / 'confidential'}.",
+        Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
         Fold("Suppressed cells (confidential)", Grid(("cell", "suppression"), rows, sortable=True)),
     ]
 

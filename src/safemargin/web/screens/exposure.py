@@ -5,7 +5,7 @@ from typing import Any
 
 from safemargin.core import SafemarginError
 from safemargin.release.report.exposed import KINDS, ExposedCell, judge, square
-from safemargin.ui import MOST_ROWS, Grid, Map, Part, Tag, plural
+from safemargin.ui import MOST_ROWS, Fold, Grid, Map, Part, Tag, plural
 from safemargin.web.bench import Bench, Given, Screen, command
 
 MOST_TILES = 10_000
@@ -31,7 +31,8 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "found": f"{plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
         "tiles": None,
         "parts": [],
-        "twin": _twin(cells),
+        "twin": _table(exposed) if exposed else "Nobody.",
+        "everybody": Fold(f"All {plural(len(cells), 'cell')}", _table(cells)),
         "kinds": KINDS,
         "typed_words": command("bound", bench.place.project.name if bench.place.project is not None else ""),
     }
@@ -54,7 +55,7 @@ def _tiles(
     return {"rows": list(row), "columns": list(column), "cells": places}
 
 
-def _twin(cells: list[ExposedCell]) -> Part:
+def _table(cells: list[ExposedCell]) -> Part:
     """The same as a table: exposed cells first, the largest first among them."""
     ordered = sorted(cells, key=lambda cell: (not cell.why, -cell.people))
     shown = [

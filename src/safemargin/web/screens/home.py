@@ -19,7 +19,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if place.project is None:
         return {"title": "Workbench", "parts": [], "runs": [], "step": None}
     project, runs = place.load(), place.runs()
-    decided = next(iter(runs), None)
+    decided = next(iter(place.own_runs()), None)
     return {
         "title": project.title or place.project.name,
         "parts": answers_of(decided) if decided else estimate(bench),

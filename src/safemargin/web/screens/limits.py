@@ -4,9 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from safemargin.core import InputError
+from safemargin.io import write_whole
 from safemargin.release.ledger.locks import lock_notes, read_locks
+from safemargin.release.project import Project
 from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.edit import set_keys
+from safemargin.web.edit import set_keys, without
 
 PROTECT = {
     "auto": "merge neighbours or areas where there are some, else suppress the group",
@@ -29,10 +31,10 @@ class Preset:
 
 
 PRESETS = (
-    Preset("Proposed", 5, 30, 3, "What safemargin init proposes."),
+    Preset("Proposed", 95, 30, 3, "What safemargin init proposes."),
     Preset(
         "Output of researchers",
-        10,
+        90,
         10,
         0,
         "ESSnet SDC, Guidelines for the checking of output based on microdata research (2010), rules of thumb: at "
@@ -40,11 +42,11 @@ PRESETS = (
     ),
     Preset(
         "Health claims in the USA",
-        5,
+        95,
         11,
         0,
         "Cell size policy of the Centers for Medicare and Medicaid Services: no count from 1 to 10. It says nothing "
-        "about shares; 5 % is the default of safemargin.",
+        "about shares; 95 % is the default of safemargin.",
     ),
 )
 
@@ -53,7 +55,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The limits of the project, and whether they are locked."""
     project = bench.place.load()
     target = project.target
-    values = {"share": f"{100 * target.beta:.10g}", "people": str(target.kappa), "known": str(target.tau)}
+    values = {"share": f"{100 - 100 * target.beta:.10g}", "people": str(target.kappa), "known": str(target.tau)}
     preset = next((each for each in PRESETS if each.name == given.get("preset")), None)
     if preset is not None:
         values = {"share": f"{preset.share:g}", "people": str(preset.people), "known": str(preset.known)}
@@ -73,6 +75,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         ],
         "digest": bench.place.digest,
         "ledger": ledger,
+        "has_data": project.data is not None,
         "locked": bool(ledger is not None and read_locks(ledger)),
         "lock_notes": lock_notes(project.model_copy(update={"ledger": _unforced(ledger)})),
         "lock_command": command("lock", _name(bench)),
@@ -92,7 +95,7 @@ def save(bench: Bench, given: Given) -> str:
     """Write the limits into the project file."""
     target = replace(
         bench.place.load().target,
-        beta=_number(given, "share", float) / 100,
+        beta=round((100 - _number(given, "share", float)) / 100, 12),  # 100 - 95.1 is no round number of base two
         kappa=_number(given, "people", int),
         tau=_number(given, "known", int),
         guard=None,
@@ -104,7 +107,7 @@ def save(bench: Bench, given: Given) -> str:
     return "limits"
 
 
-LABELS = {"share": "smallest share", "people": "people of a group", "known": "a count is known to within"}
+LABELS = {"share": "share of one mind", "people": "people of a group", "known": "a count is known to within"}
 
 
 def _number(given: Given, name: str, kind: type[float] | type[int]) -> Any:
@@ -115,8 +118,8 @@ def _number(given: Given, name: str, kind: type[float] | type[int]) -> Any:
         number = None
     if number is None or not 0 <= number < 1e15:
         raise InputError(f"{LABELS[name]}: {text[:60]!r} is no number that fits; write it with the digits 0 to 9")
-    if name == "share" and not 0 < number < 50:
-        raise InputError(f"{LABELS[name]}: {text[:60]} must be above 0 % and below 50 %")
+    if name == "share" and not 50 < number < 100:
+        raise InputError(f"{LABELS[name]}: {text[:60]} must be above 50 % and below 100 %")
     if name == "people" and number < 1:
         raise InputError(f"{LABELS[name]}: must be at least 1")
     return number
@@ -132,6 +135,18 @@ def add_ledger(bench: Bench, given: Given) -> str:
     return "limits"
 
 
+def rehearse(bench: Bench, given: Given) -> str:
+    """Make a plan with the saved limits on other data, such as those of last year; nothing is recorded."""
+    other = bench.existing(given.get("other", ""), "other data")
+    file = bench.place.unused("rehearsal")
+    text = without(set_keys(bench.place.text, "data", {"file": other}), "ledger")
+    project = bench.place.folder / f"{file}.toml"
+    Project.parse(text, folder=bench.place.folder, name=project.name)
+    write_whole(project, text.encode())
+    arguments = ["release", project.name, "--out", file, "--draft"]
+    return bench.run(arguments, "The rehearsal", f"plan?run={file}", back="limits")
+
+
 def lock(bench: Bench, given: Given) -> str:
     """Lock the limits before the count."""
     if given.get("digest") != bench.place.digest:
@@ -143,4 +158,6 @@ def _is_there(bench: Bench) -> bool:
     return bench.place.project is not None
 
 
-SCREEN = Screen("limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock}, _is_there)
+SCREEN = Screen(
+    "limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse}, _is_there
+)

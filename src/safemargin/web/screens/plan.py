@@ -15,7 +15,7 @@ ACTIONS = ("exact", "merged", "noised", "suppressed")
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The newest plan, or the one that is named."""
-    project, runs = bench.place.load(), bench.place.runs()
+    project, runs = bench.place.load(), bench.place.own_runs()
     run = bench.place.run(given["run"]) if given.get("run") else next(iter(runs), None)
     before = next((each for each in runs if run is not None and each.moment < run.moment), None)
     name = bench.place.unused("draft")

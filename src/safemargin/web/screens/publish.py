@@ -20,7 +20,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         if run.kind != "published":
             raise InputError(f"{run.name}: nothing was published there")
         return {"title": "Published", "published": run, "parts": _files(run)}
-    draft = next((run for run in runs if run.kind != "published"), None)
+    draft = next((run for run in bench.place.own_runs() if run.kind != "published"), None)
     checks = _checks(bench, project, draft)
     name = bench.place.unused("release")
     return {

@@ -29,7 +29,7 @@ function follow(job) {
   return runs;
 }
 async function ask() {
-  let pause = 4000;
+  let pause = 1500;
   try {
     const answer = await fetch("status");
     if (!answer.ok) throw new Error();
@@ -40,7 +40,7 @@ async function ask() {
   } catch {
     misses += 1;
     gone.hidden = misses < 2;
-    pause = misses < 2 ? 300 : 4000;
+    pause = misses < 2 ? 300 : 1500;
   }
   setTimeout(ask, pause);
 }

@@ -1,0 +1,131 @@
+"""The screens without a browser: every form that a person can fill in wrongly is answered in one line."""
+
+import time
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from safemargin.core import InputError
+from safemargin.web.app import App
+from safemargin.web.bench import Bench
+from safemargin.web.place import Place
+from safemargin.web.screens import SCREENS
+from safemargin.web.serve import open_workbench
+from test_golden import FILES
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    uploads = tmp_path / "uploads"
+    uploads.mkdir()
+    return Bench(Place(tmp_path), uploads)
+
+
+@pytest.fixture
+def page(bench: Bench) -> TestClient:
+    return TestClient(App(bench).starlette("/s/"), base_url="http://127.0.0.1/s/", follow_redirects=False)
+
+
+@pytest.mark.parametrize("name", [name for name in SCREENS if name not in ("job", "attack")])
+def test_every_screen_shows_something(page: TestClient, name: str) -> None:
+    answer = page.get(name)
+    assert answer.status_code == 200 and "<h1>" in answer.text and answer.text.count("<script>") == 1
+    assert "script-src 'sha256-" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("screen", "form", "message"),
+    [
+        ("home", {"do": "open", "path": ""}, "path: name a project file"),
+        ("home", {"do": "open", "path": "nothing.csv"}, "there is no such file"),
+        ("home", {"do": "open", "path": "a\0b"}, "a\\x00b: there is no such file"),
+        ("data", {"do": "save", "text": "beta = ", "digest": "old"}, "changed meanwhile"),
+        ("limits", {"do": "save", "share": "<b>", "people": "1", "known": "0"}, "&lt;b&gt;"),
+        ("limits", {"do": "save", "share": "40", "people": "1", "known": "0"}, "must be above 50 %"),
+        ("limits", {"do": "save", "share": "95", "people": "0", "known": "0"}, "must be at least 1"),
+        ("limits", {"do": "save", "share": "95", "people": "٣", "known": "0"}, "digits 0 to 9"),
+        ("limits", {"do": "save", "share": "95", "people": "9", "known": "0", "protect": "x"}, "choose one"),
+        ("limits", {"do": "ledger", "population": "", "cycle": "1"}, "population and cycle"),
+        ("limits", {"do": "lock", "digest": "old"}, "changed meanwhile"),
+        ("limits", {"do": "rehearse", "other": ""}, "other data: name a file"),
+        ("plan", {"do": "decide", "options": "--protect x; rm"}, "is no alternative"),
+        ("plan", {"do": "adopt", "options": "--beta 9"}, "is no alternative"),
+        ("publish", {"do": "publish", "decided": "A", "checked": "B"}, "this does not hold yet"),
+        ("check", {"do": "audit", "path": ""}, "table: name a file"),
+        ("check", {"do": "audit", "path": "nothing.csv"}, "there is no such file"),
+        ("check", {"do": "audit", "path": "site.csv", "by": "--out"}, "does not begin with a dash"),
+        ("check", {"do": "suppress", "path": "site.csv", "primary": "few"}, "counts to protect"),
+    ],
+)
+def test_a_wrong_form_is_answered_in_one_line(
+    page: TestClient, screen: str, form: dict[str, str], message: str
+) -> None:
+    answer = page.post(screen, data=form)
+    alert = answer.text.partition('role="alert"><strong>')[2].partition("</p>")[0]
+    assert answer.status_code == 422 and message in alert.replace("\xa0", " ") and "\n" not in alert.strip()
+
+
+def test_a_project_that_is_wrong_can_be_mended(page: TestClient, bench: Bench) -> None:
+    """Screens say what is wrong in one line, and the file can still be edited."""
+    assert bench.place.project is not None
+    bench.place.project.write_text(FILES["project.toml"].replace("beta = 0.1", "beta = 3"), encoding="utf-8")
+    for name in ("", "limits", "plan", "publish", "map"):
+        answer = page.get(name)
+        assert answer.status_code == 422 and "target.beta = 3" in answer.text, name
+    answer = page.get("data")
+    assert "target.beta = 3" in answer.text and "<textarea" in answer.text
+    form = {"do": "save", "text": FILES["project.toml"], "digest": bench.place.digest}
+    assert page.post("data", data=form).status_code == 303
+    assert page.get("").status_code == 200
+
+
+def test_only_files_of_a_run_are_shown(page: TestClient, bench: Bench) -> None:
+    run = bench.place.folder / "draft/confidential"
+    run.mkdir(parents=True)
+    (run / "plan.json").write_text('{"cells": [], "verdict": {}, "answers": []}')
+    (run / "report.html").write_text("<p>report</p>")
+    answer = page.get("file/draft/confidential/report.html")
+    assert answer.text == "<p>report</p>" and "sandbox" in answer.headers["content-security-policy"]
+    for name in (
+        "draft/../project.toml",
+        "draft/..%2Fproject.toml",
+        "draft/confidential/nothing.html",
+        "uploads/a.html",
+    ):
+        assert page.get(f"file/{name}").status_code == 404, name
+
+
+def test_a_dropped_file_gets_a_name_that_is_safe(page: TestClient, bench: Bench) -> None:
+    path = Path(page.post("drop?name=..%2F..%2Fa%3Bb.csv", content=b"x,count\n").json()["path"])
+    assert path.parent.parent == bench.uploads and path.read_bytes() == b"x,count\n"
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
+    """A cancelled command leaves nothing behind; the next one may start."""
+    job = bench.jobs.start(["release", "project.toml", "--out", "out"], bench.place.folder, "The plan", "plan")
+    with pytest.raises(InputError, match="The plan is still running"):
+        bench.jobs.start(["schema"], bench.place.folder, "The schema", "home")
+    while job.step == "starting":
+        time.sleep(0.02)
+    bench.jobs.cancel()
+    assert (job.state, job.message) == ("cancelled", "Cancelled. Nothing was written.")
+    assert {path.name for path in bench.place.folder.iterdir()} == {*FILES, "uploads"}
+    job = bench.jobs.start(["audit", "wrong.csv"], bench.place.folder, "The check", "check")
+    while job.state == "running":
+        time.sleep(0.02)
+    assert (job.state, job.message) == ("failed", "wrong.csv: line 2: count = 'many': is not a number")
+    assert job.command == "safemargin audit wrong.csv"
+
+
+def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
+    addresses: list[str] = []
+    open_workbench(tmp_path, browser=False, idle=0.005, ready=addresses.append)
+    assert len(addresses) == 1 and addresses[0].startswith("http://127.0.0.1:")
+    with pytest.raises(InputError, match="idle = 0"):
+        open_workbench(tmp_path, browser=False, idle=0)
+    with pytest.raises(InputError, match="there is no such file"):
+        open_workbench(tmp_path / "nothing", browser=False)

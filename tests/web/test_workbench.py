@@ -1,0 +1,206 @@
+"""The workbench in a real browser: a person checks a table, plans and publishes; and what can go wrong."""
+
+import filecmp
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safemargin import release
+from safemargin.release.demo import write_city
+from test_golden import FILES
+
+pytestmark = pytest.mark.browser
+
+WAIT = 60_000
+"""Milliseconds that a command may take on a busy machine."""
+AXE = "axe.run().then((found) => found.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target).join('; ')))"
+
+
+@contextmanager
+def opened(folder: Path, place: str, chromium: str) -> Iterator[tuple[Any, Any, "subprocess.Popen[str]"]]:
+    """The command `open` at work, a page of its first screen, and everything that the browser asked for."""
+    from playwright.sync_api import sync_playwright
+
+    command = [sys.executable, "-m", "safemargin", "open", place, "--no-browser"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            assert server.stderr is not None
+            found = re.search(r"http://127\.0\.0\.1:\d+/open\?token=[0-9a-f]{32}", server.stderr.readline())
+            assert found is not None
+            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            context.set_default_timeout(WAIT)
+            page = context.new_page()
+            page.goto(found[0])
+            yield page, context, server
+        finally:
+            browser.close()
+            server.send_signal(signal.SIGINT)
+            server.stderr.read() if server.stderr else None
+
+
+def inspect(page: Any, axe: str | None) -> None:
+    """No violation in either scheme, nothing wider than a phone, one heading, one script."""
+    assert page.locator("h1").count() == 1 and page.locator("script:not([type])").count() == 1
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page.url
+    page.set_viewport_size({"width": 1280, "height": 900})
+    if axe is not None:
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            page.evaluate(axe)
+            assert page.evaluate(AXE) == [], f"{page.url} {scheme}"
+    if folder := os.environ.get("SCREENSHOTS"):
+        name = re.sub(r"\W", "", page.locator("h1").inner_text())
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=f"{folder}/{name}-{width}.png", full_page=True)
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+@pytest.fixture
+def axe_if_there(request: pytest.FixtureRequest) -> str | None:
+    """axe-core where it is installed; the screens are looked at without it too."""
+    try:
+        return str(request.getfixturevalue("axe"))
+    except pytest.skip.Exception:
+        return None
+
+
+def test_a_release_from_the_data_to_the_ledger(tmp_path: Path, chromium: str, axe_if_there: str | None) -> None:
+    """Every screen once; what is published is, byte for byte, what the library writes."""
+    (tmp_path / "votes.csv").write_text(FILES["votes.csv"], encoding="utf-8")
+    with opened(tmp_path, "votes.csv", chromium) as (page, context, _):
+        asked: list[str] = []
+        problems: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        home = page.url
+        page.get_by_role("link", name="Go on with votes.csv").click()
+        page.get_by_role("button", name="Write it").click()
+        page.get_by_label("project.toml").wait_for()
+        assert "how many people a row stands for" in page.content() and "The first 8 rows" in page.content()
+        inspect(page, axe_if_there)
+
+        page.get_by_role("link", name="Limits").click()
+        page.get_by_role("link", name="fill in Output of researchers").click()
+        assert page.get_by_label("No group may be shown").input_value() == "90"
+        page.get_by_label("No group under").fill("20")
+        page.get_by_role("button", name="Save the limits").click()
+        page.get_by_label("Whom the release is about").fill("staff")
+        page.get_by_label("Which of its releases").fill("2026")
+        page.get_by_role("button", name="Add a ledger").click()
+        page.get_by_role("button", name="Lock the limits").click()
+        page.get_by_text("The limits of 2026 are locked").wait_for()
+        inspect(page, axe_if_there)
+
+        page.get_by_role("link", name="Map").click()
+        page.get_by_label("only exposed").check()
+        inspect(page, axe_if_there)
+
+        page.get_by_role("link", name="Plan").click()
+        page.get_by_role("button", name="Make a plan").click()
+        page.get_by_text("Estimate, not certified.").wait_for()
+        page.get_by_text("You may publish this release.").wait_for()
+        inspect(page, axe_if_there)
+        assert not (tmp_path / "draft/published").exists()
+
+        page.get_by_role("link", name="Go on to publish").click()
+        assert "safe to read" in page.frame_locator("iframe").locator("body").inner_text()
+        inspect(page, axe_if_there)
+        page.get_by_label("Decided by").fill("Ada")
+        page.get_by_label("Checked by").fill("ada")
+        page.get_by_role("button", name="Publish into").click()
+        assert "two different people" in page.get_by_role("alert").first.inner_text()
+        page.get_by_label("Checked by").fill("Emmy")
+        page.get_by_label("Checked by").press("Enter")
+        page.get_by_text("release is published").wait_for()
+        inspect(page, axe_if_there)
+
+        page.get_by_role("link", name="Attack it").click()
+        page.get_by_label("Counts that you know").fill("site,grade,option,count\nNorth,junior,yes,40\n")
+        page.get_by_role("button", name="Attack it").click()
+        page.get_by_role("heading", name="Attacks").wait_for()
+        inspect(page, axe_if_there)
+        page.get_by_role("link", name="Timeline").click()
+        assert "staff" in page.content() and "2026" in page.content()
+        inspect(page, axe_if_there)
+        page.get_by_role("link", name="Home").click()
+        assert page.get_by_text("You may publish this release.").count() > 0 and "draft" in page.content()
+        inspect(page, axe_if_there)
+        assert problems == [] and all(address.startswith(home) for address in asked), "nothing else is asked for"
+    published = tmp_path / "release/published"
+    assert "decided by Ada" in (tmp_path / "release/confidential/record.html").read_text(encoding="utf-8")
+    compare_with_the_library(tmp_path, published)
+
+
+def compare_with_the_library(folder: Path, published: Path) -> None:
+    """The same project, written by the library; the manifest names the chain of the ledger, which starts afresh."""
+    project = folder / "project.toml"
+    text = project.read_text(encoding="utf-8")
+    project.write_text(text.replace("ledger.sqlite", "other.sqlite"), encoding="utf-8")
+    release(project).write(folder / "again")
+    names = sorted(path.name for path in published.iterdir())
+    same, different, missing = filecmp.cmpfiles(published, folder / "again/published", names, shallow=False)
+    chained = {"manifest.json", "certificate.json", "index.html"}
+    assert (set(different) <= chained, missing, set(same) | set(different)) == (True, [], set(names))
+    stated = [json.loads((where / "manifest.json").read_text()) for where in (published, folder / "again/published")]
+    for document in stated:
+        del document["ledger"]
+        document["files"] = {name: each for name, each in document["files"].items() if name not in chained}
+    assert stated[0] == stated[1]
+
+
+def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_if_there: str | None) -> None:
+    """Bad files, a second window, a file that is dropped, and a server that is gone."""
+    write_city(tmp_path, people=20_000)  # its plan takes long enough to be cancelled
+    for name in ("accidents.csv", "wrong.csv"):
+        (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    with opened(tmp_path, ".", chromium) as (page, context, server):
+        home = page.url
+        other = context.new_page()
+        other.goto(f"{home}limits")
+        page.goto(f"{home}limits")
+        page.get_by_label("No group under").fill("25")
+        page.get_by_role("button", name="Save the limits").click()
+        page.wait_for_load_state()
+        other.get_by_label("No group under").fill("7")
+        other.get_by_role("button", name="Save the limits").click()
+        assert "changed meanwhile" in other.get_by_role("alert").first.inner_text()
+        assert "kappa = 25" in (tmp_path / "project.toml").read_text(encoding="utf-8")
+
+        page.goto(f"{home}check")
+        page.get_by_label("Table", exact=True).fill("wrong.csv")
+        page.get_by_label("Table", exact=True).press("Enter")
+        page.get_by_text("wrong.csv: line 2: count = 'many': is not a number").wait_for()
+        page.get_by_role("link", name="Back").click()
+        page.locator("input[type=file]").set_input_files(tmp_path / "accidents.csv")
+        page.get_by_text("accidents.csv is ready").wait_for()
+        page.get_by_role("button", name="Check it").click()
+        page.get_by_role("heading", name="Worst cells").wait_for()
+        assert "the table prints 1 person" in page.content() and "safemargin audit" in page.content()
+        inspect(page, axe_if_there)
+        page.get_by_role("button", name="Suppress").click()
+        page.get_by_text("6 counts suppressed").wait_for()
+        pattern = (tmp_path / "accidents-suppressed/published/pattern.csv").read_text(encoding="utf-8")
+        assert pattern.count("suppressed") == 6
+
+        other.goto(f"{home}plan")
+        other.get_by_role("button", name="Make a plan").click()
+        page.get_by_text("The plan is running").wait_for()  # in the other window
+        other.get_by_role("button", name="Cancel").click()
+        other.get_by_text("Cancelled. Nothing was written.").wait_for()
+        assert not (tmp_path / "draft").exists()
+
+        os.kill(server.pid, signal.SIGKILL)
+        page.get_by_text("The workbench has ended.").wait_for()
+        assert other.get_by_text("The workbench has ended.").count() == 1
