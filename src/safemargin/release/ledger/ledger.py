@@ -17,7 +17,7 @@ from safemargin.ui import (
     plural,
 )
 
-COLUMNS = ("cycle", "people", "answered", "kappa", "counts", "tables")
+COLUMNS = ("cycle", "people", "answered", "fewest per group", "counts", "tables")
 
 
 @dataclass(frozen=True)
