@@ -33,6 +33,14 @@ class Preset:
 PRESETS = (
     Preset("Proposed", 95, 30, 3, "What safemargin init proposes."),
     Preset(
+        "Results by precinct",
+        95,
+        30,
+        0,
+        "Florida Statutes 98.0981(2)(a): no counts for groups of 1 to 29 votes. It says nothing about shares; 95 % is "
+        "the default of safemargin.",
+    ),
+    Preset(
         "Output of researchers",
         90,
         10,
