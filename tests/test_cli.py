@@ -115,6 +115,10 @@ RELEASE_KEYS = {
     "guarantees",
     "irregular",
     "exposed_people",
+    "command",
+    "verdict",
+    "answers",
+    "alternatives",
     "notes",
     "outcome",
 }
@@ -167,6 +171,29 @@ def test_release_as_json(run: Run, folder: Path) -> None:
         "counts": {"no": 60, "yes": 70},
     }
     assert json.loads((folder / "release/confidential/plan.json").read_text(encoding="utf-8")) == document
+
+
+def test_a_draft_publishes_and_records_nothing(run: Run, folder: Path) -> None:
+    """It holds the page that the release then has, and leaves the ledger alone; names are in the record only."""
+    with (folder / "project.toml").open("a", encoding="utf-8") as file:
+        file.write('[ledger]\nfile = "book.sqlite"\npopulation = "staff"\ncycle = "2026"\nturnover = "net"\n')
+    ran = run("release", "project.toml", "--out", "draft", "--draft", "--json")
+    assert (ran.code, ran.document["certified"], ran.document["published"]) == (0, True, [])
+    assert not (folder / "draft/published").exists() and not (folder / "book.sqlite").exists()
+    named = ("--decided-by", "Ada", "--checked-by", "Emmy <b>")
+    assert run("release", "project.toml", "--out", "release", *named).code == 0
+    preview = (folder / "draft/confidential/preview.html").read_text(encoding="utf-8")
+    page = (folder / "release/published/index.html").read_text(encoding="utf-8")
+    assert preview.partition("How to check")[0] == page.partition("How to check")[0]
+    record = (folder / "release/confidential/record.html").read_text(encoding="utf-8")
+    assert "decided by Ada" in record and "checked by Emmy &lt;b&gt;" in record
+    assert all(b"Emmy" not in path.read_bytes() for path in (folder / "release/published").iterdir())
+
+
+def test_progress_as_lines_for_programs(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFEMARGIN_PROGRESS", "json")
+    lines = [json.loads(line) for line in run("audit", "site.csv").err.splitlines()]
+    assert lines and all(set(line) == {"step", "done", "total"} for line in lines)
 
 
 def test_release_into_an_empty_folder(run: Run, folder: Path) -> None:

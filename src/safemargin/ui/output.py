@@ -154,7 +154,9 @@ def unused_folder(folder: Path) -> Path:
 def progress_bar(step: str) -> Iterator[Progress]:
     """A bar on standard error: the step at work, the time so far and, where the size is known, the time left."""
     if os.environ.get(PROGRESS) == "json":
-        yield _progress_lines()
+        lines = _progress_lines()
+        lines(step)
+        yield lines
         return
     columns = (
         TextColumn("{task.description}"),
