@@ -181,7 +181,7 @@ class Place:
 def _files(project: Project, ledger: bool = True) -> list[Path]:
     """Every file that a project reads."""
     files = [*project.roll_files]
-    if project.data is not None:
+    if project.data is not None and project.data.file is not None:  # data at an address have no time of change
         files.append(project.data.file)
     if project.tallies is not None:
         files += [*project.tallies.files.values(), *filter(None, [project.tallies.total])]

@@ -52,7 +52,6 @@ def _columns(project: Project) -> list[Part]:
     if project.data is None:
         files = project.tallies.files if project.tallies is not None else {}
         return [Grid(("axis", "tally file"), [(axis, str(file)) for axis, file in files.items()])]
-    survey = _survey(project.data.file, project.data.table, project.data.encoding)
     roles = {project.data.answer: "the answer"}
     if project.data.count is not None:
         roles[project.data.count] = "how many people a row stands for"
@@ -62,6 +61,9 @@ def _columns(project: Project) -> list[Part]:
         roles |= {level: f"wider area of {name}" for level in axis.levels or ()}
     if project.ledger is not None and project.ledger.id is not None:
         roles[project.ledger.id] = "who a person is, for the ledger"
+    if project.data.file is None:  # a first look would read all of a distant table
+        return [f"{project.data.place}, read when a plan is made.", Grid(COLUMNS[:2], list(roles.items()))]
+    survey = _survey(project.data.file, project.data.table, project.data.encoding)
     rows = [
         (name, roles.get(name, "not used"), distinct, ", ".join(_first(survey, name)))
         for name, distinct in survey.distinct.items()

@@ -83,7 +83,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         ],
         "digest": bench.place.digest,
         "ledger": ledger,
-        "has_data": project.data is not None,
+        "has_data": project.data is not None and project.data.file is not None,
         "locked": bool(ledger is not None and read_locks(ledger)),
         "lock_notes": lock_notes(project.model_copy(update={"ledger": _unforced(ledger)})),
         "lock_command": command("lock", _name(bench)),

@@ -48,7 +48,11 @@ def _checks(bench: Bench, project: Project, draft: Run | None) -> list[tuple[boo
     return [
         (draft is not None, True, "There is a plan."),
         (is_own, True, "It was made with the limits of the project, not with others that were tried."),
-        (is_own and draft is not None and bench.place.is_newer(draft), True, "Project and data did not change since."),
+        (
+            is_own and draft is not None and bench.place.is_newer(draft),
+            True,
+            "The project and its files did not change since.",
+        ),
         (draft is not None and draft.kind == "draft", True, "It is certified, and every attack on it failed."),
         (locked, project.ledger is not None and project.ledger.lock, "The limits were locked before the count."),
         (project.ledger is not None, False, "A ledger records it, so that the next release is held against it."),
