@@ -1,16 +1,21 @@
 """The public names and commands are the ones documented."""
 
+import ast
 import inspect
 import os
 import random
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import typer.core
 import typer.main
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import safemargin
 from safemargin.cli import COMMANDS as MENU
@@ -132,3 +137,27 @@ def test_command_has_a_page(command: str) -> None:
     page = DOCS / f"{command}.md"
     assert page.is_file(), f"write docs/{page.name}"
     assert f"safemargin {command}" in page.read_text(encoding="utf-8")
+
+
+def foreign_packages(folder: str) -> set[str]:
+    """Names of the packages of others that the modules of a feature import."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src/safemargin" / folder).rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"safemargin"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "folders"), [("aggregate", ("aggregate",)), ("election", ("election", "aggregate"))], ids=lambda x: str(x)
+)
+def test_an_extra_holds_what_its_commands_import(extra: str, folders: tuple[str, ...]) -> None:
+    """`election` imports `aggregate`; drivers of databases are extras of their own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    held = {canonicalize_name(Requirement(line).name) for line in [*project["dependencies"], *extras[extra]]}
+    drivers = {"psycopg"}
+    distributions = packages_distributions()
+    imported = {name for folder in folders for name in foreign_packages(folder)} - drivers
+    assert "cryptography" in imported
+    assert [name for name in imported if not held & {canonicalize_name(d) for d in distributions[name]}] == []
