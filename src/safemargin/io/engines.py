@@ -7,7 +7,7 @@ from pathlib import Path
 from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
 from safemargin.io.files import Counted, Source, require_file, suffix
-from safemargin.io.office import open_encoded, open_excel, open_spss, open_stata, sheet_names
+from safemargin.io.office import open_encoded, open_excel, open_px, open_spss, open_stata, sheet_names
 from safemargin.io.places import Address
 from safemargin.io.postgres import open_postgres
 from safemargin.io.spark import open_lake, open_spark
@@ -25,6 +25,7 @@ ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
     ".sqlite3": open_sqlite,
     ".db": open_sqlite,
     ".xlsx": open_excel,
+    ".px": open_px,
     ".sav": open_spss,
     ".dta": open_stata,
 }

@@ -21,6 +21,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from safemargin.core import InputError, OutputError, cannot_read, cannot_write, written
 from safemargin.io.files import is_number, read_json, require_file
+from safemargin.io.px import px_bytes
+from safemargin.io.sdmx import observations
 
 MANIFEST = "manifest.json"
 FORMULA = ("=", "+", "-", "@")
@@ -317,5 +319,7 @@ WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, object]]], bytes]] = {
     "csv": csv_bytes,
     "parquet": parquet_bytes,
     "json": json_bytes,
+    "px": px_bytes,
+    "sdmx.csv": lambda rows: csv_bytes(observations(rows)),
 }
-"""Formats that a table can be published in."""
+"""Formats that a table can be published in, by the ending of the file."""

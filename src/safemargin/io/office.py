@@ -1,4 +1,4 @@
-"""Files that are read whole: Excel, SPSS and Stata through a library each, and CSV that is not UTF-8."""
+"""Files that are read whole: Excel, SPSS and Stata through a library each, PX, and CSV that is not UTF-8."""
 
 import codecs
 import pickle
@@ -17,6 +17,7 @@ from safemargin.core import InputError, TooLargeError
 from safemargin.io.csv_text import csv_records
 from safemargin.io.duck import DuckSource, open_columns, plain_text
 from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED, UTF8
+from safemargin.io.px import PROTECTION, VALUE, read_px
 
 MOST_HELD = 50_000_000
 """Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""
@@ -117,6 +118,15 @@ def _cell_text(value: object) -> str:
     if isinstance(value, datetime) and (value.hour, value.minute, value.second) == (0, 0, 0):
         value = value.date()  # Excel has no days without an hour
     return plain_text(value) or ""
+
+
+def open_px(path: Path, table: str | None = None) -> DuckSource:
+    """The counts of a PX file, in the column `count`; `table` is not used."""
+    columns = read_px(path)
+    columns["count"] = columns.pop(VALUE)
+    if "noised" in columns.pop(PROTECTION):
+        raise InputError(f"{path}: holds noised counts, which count nobody; give the counts before noise")
+    return open_columns(path, list(columns), list(columns.values()))
 
 
 def open_spss(path: Path, table: str | None = None) -> DuckSource:

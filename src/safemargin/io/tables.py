@@ -12,14 +12,11 @@ from safemargin.io.csv_text import csv_records
 from safemargin.io.duck import DuckSource, open_memory, open_parquet
 from safemargin.io.files import Sheet, check_names, numbered_lines, require_file, suffix
 from safemargin.io.office import open_excel, open_spss, open_stata
+from safemargin.io.px import VALUE, read_px
+from safemargin.io.sdmx import of_observations
 from safemargin.io.tidy import tidy_table
 
 READ_WHOLE = {".parquet": open_parquet, ".xlsx": open_excel, ".sav": open_spss, ".dta": open_stata}
-SDMX_FRAME = frozenset(
-    ["DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "LAST UPDATE", "OBS_VALUE", "OBS_STATUS"]
-    + ["OBS_FLAG", "OBS_CONF", "CONF_STATUS", "DECIMALS", "UNIT_MULT", "UNIT_MEASURE", "TIME_FORMAT", "COMMENT_OBS"]
-)
-"""Columns of SDMX-CSV that are no dimensions: the frame, the value, and attributes that most agencies use."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 
 
@@ -75,8 +72,11 @@ def _sheet_of(source: DuckSource) -> Sheet:
 
 
 def read_any_sheet(data: object, name: str = "table") -> Sheet:
-    """As `read_sheet`; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
+    """As `read_sheet`, PX files too; a `.tab` of tau-ARGUS without a header has axes called `axis1`, `axis2` and on."""
     path = Path(data) if isinstance(data, str | Path) else Path(name)
+    if path.suffix.lower() == ".px":
+        columns = read_px(path)
+        return Sheet(path, columns, range(1, len(columns[VALUE]) + 1), "value")
     if path.suffix.lower() != ".tab":
         return read_sheet(data, name)
     records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
@@ -87,23 +87,8 @@ def read_any_sheet(data: object, name: str = "table") -> Sheet:
     has_head = head[-3].lower() == TAB[-3]
     names = [*(head[:width] if has_head else (f"axis{number}" for number in range(1, width + 1))), *TAB]
     rows = records[1:] if has_head else records
-    columns = {name: [record[column].strip() for record in rows] for column, name in enumerate(names)}
-    return Sheet(path, columns, range(1 + has_head, len(records) + 1))
-
-
-def of_sdmx(sheet: Sheet, count: str) -> Sheet:
-    """The counts of an SDMX-CSV file by its dimensions; one that has a single value is none. Other sheets stay.
-
-    A value that is absent is suppressed. `_T` is the total of a dimension, as in every table with its margins.
-    """
-    if "OBS_VALUE" not in sheet.columns or count in sheet.columns:
-        return sheet
-    values = sheet.columns["OBS_VALUE"]
-    dimensions = {
-        name: texts for name, texts in sheet.columns.items() if name not in SDMX_FRAME and len(set(texts)) > 1
-    }
-    status = ["" if value.strip() else "suppressed" for value in values]
-    return replace(sheet, columns={**dimensions, count: values, "status": status})
+    tab = {name: [record[column].strip() for record in rows] for column, name in enumerate(names)}
+    return Sheet(path, tab, range(1 + has_head, len(records) + 1))
 
 
 def read_published(
@@ -120,7 +105,7 @@ def read_published(
     A file read by columns that the caller names is a tidy table.
     """
     sheets = [
-        of_sdmx(read_any_sheet(file, f"table {number}" if len(files) > 1 else "table"), count)
+        of_observations(read_any_sheet(file, f"table {number}" if len(files) > 1 else "table"), count)
         for number, file in enumerate(files, 1)
     ]
     by_header = [axes is None and not skip and suffix(sheet.path) not in READ_WHOLE for sheet in sheets]

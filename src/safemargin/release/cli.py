@@ -176,7 +176,7 @@ def growth(
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file.")],
+    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines, SQLite, PX, Excel, SPSS or Stata file.")],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="Project file to write. Default: project.toml in the current folder.")
     ] = None,

@@ -62,7 +62,7 @@ class DataSection(ConfigSection):
 
     file: File | None = Field(
         default=None,
-        description="CSV, TSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file; or a folder of Parquet",
+        description="CSV, TSV, Parquet, JSON lines, SQLite, PX, Excel, SPSS or Stata file; or a folder of Parquet",
     )
     source: Distant | None = Field(
         default=None, description="instead of file: postgresql://HOST/DATABASE, or an address that Spark reads"

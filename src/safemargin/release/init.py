@@ -56,7 +56,7 @@ OUTPUTS = """\
 # lock = true              # refuse a release whose limits were not locked before the count
 
 [outputs]
-formats = ["csv", "json"]    # also "parquet"
+formats = ["csv", "json"]    # also "parquet", "px", "sdmx.csv"
 """
 
 

@@ -34,7 +34,7 @@ from safemargin.release.plan import Asked, Wanted
 
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["auto", "merge", "noise", "suppress"]
-Format = Literal["csv", "parquet", "json"]
+Format = Literal["csv", "parquet", "json", "px", "sdmx.csv"]
 MOST_AXES = 60
 
 

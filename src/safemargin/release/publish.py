@@ -194,11 +194,11 @@ def _table_files(
     for table in tables:
         rows = rows_of(table, orders)
         name = file_name(table.name)
-        while name.lower() in taken:  # an axis may be called like another file
+        while {name.lower(), f"{name}.sdmx".lower()} & taken:  # an axis may be called like another file
             name = f"by_{name}"
-        taken.add(name.lower())
+        taken |= {name.lower(), f"{name}.sdmx".lower()}
         for form in formats:
-            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
+            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if "csv" in form and quote_formulas else rows)
     return files
 
 

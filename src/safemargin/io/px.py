@@ -1,0 +1,150 @@
+"""PC-Axis files (PX, version 2013): one table with every combination of its categories.
+
+A cell that a symbol of dots stands for is suppressed; `-` is nobody. The category that `ELIMINATION` names is the total
+of its variable. A noised count has a `CELLNOTE` that says so: a program that ignores notes would take it for a count.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import prod
+from pathlib import Path
+
+from safemargin.core import InputError, TooLargeError
+from safemargin.io.files import read_bytes
+
+VALUE = "OBS_VALUE"
+"""The column of counts, by the name that SDMX gives it; `PROTECTION` states how each was published."""
+PROTECTION = "PROTECTION"
+MOST_CELLS = 5_000_000
+DEFAULT_CODEPAGE = "cp1252"
+TOTAL = "Total"
+_STATEMENT = re.compile(r'\s*([A-Z0-9-]+)(\[[^\]]*\])?\s*(?:\(([^)"]*(?:"[^"]*"[^)"]*)*)\))?\s*=')
+_TEXT = re.compile(r'"([^"]*)"')
+_DATUM = re.compile(r'"([^"]*)"|([^\s";,]+)')
+_END = re.compile(r'(?:[^";]++|"[^"]*")*+;')
+_REST = re.compile(r"\s*\Z")
+
+Statements = dict[tuple[str, tuple[str, ...]], str]
+"""What a file states by keyword and the texts in its brackets."""
+
+
+def read_px(path: Path) -> dict[str, list[str]]:
+    """The columns of a PX file as texts: one per variable, `OBS_VALUE` and `PROTECTION`; an absent count is empty."""
+    stated = _statements(path, _decoded(path))
+    variables = [name for keyword in ("STUB", "HEADING") for name in _texts(stated.get((keyword, ()), ""))]
+    if not variables:
+        raise InputError(f"{path}: STUB and HEADING name no variable; is it a PX file?")
+    if twice := {name for name in variables if variables.count(name) > 1 or name in (VALUE, PROTECTION)}:
+        raise InputError(f"{path}: STUB and HEADING: {min(twice)[:60]!r} occurs twice or is a name of ours; rename it")
+    if any(keyword == "KEYS" for keyword, _ in stated):
+        raise InputError(f"{path}: KEYS: a file of some cells only is not read; save it with all of them")
+    values = []
+    for name in variables:
+        labels = _texts(stated.get(("VALUES", (name,)), ""))
+        total = _texts(stated.get(("ELIMINATION", (name,)), ""))
+        if not labels or len(set(labels)) < len(labels):
+            raise InputError(f'{path}: VALUES("{name[:60]}"): must name every category of the variable once')
+        values.append([TOTAL if label in total else label for label in labels])
+    cells = prod(map(len, values))
+    if cells > MOST_CELLS:
+        raise TooLargeError(f"{path}: has {cells:,} cells, more than {MOST_CELLS:,}; save it as CSV")
+    data = list(islice(_counts(stated.get(("DATA", ()), "")), cells + 1))
+    if len(data) != cells:
+        more = "more" if len(data) > cells else f"{len(data):,}"
+        raise InputError(f"{path}: DATA: has {more} values, and the variables have {cells:,} combinations")
+    rows = list(product(*values))
+    noised = {names for (keyword, names), text in stated.items() if keyword == "CELLNOTE" and text == '"noised"'}
+    status = ["noised" if row in noised else "" if text else "suppressed" for row, text in zip(rows, data, strict=True)]
+    columns = {name: [row[column] for row in rows] for column, name in enumerate(variables)}
+    return {**columns, VALUE: data, PROTECTION: status}
+
+
+def _decoded(path: Path) -> str:
+    """The text of the file in the encoding that it states, which its first lines say in ASCII."""
+    content = read_bytes(path)
+    named = re.search(rb'CODEPAGE\s*=\s*"([^"]*)"', content[:2_000])
+    codepage = named[1].decode("ascii", "replace").lower() if named else DEFAULT_CODEPAGE
+    if content.startswith(b"\xef\xbb\xbf"):
+        codepage = "utf-8-sig"
+    try:
+        return content.decode({"ansi": DEFAULT_CODEPAGE}.get(codepage, codepage))
+    except (UnicodeError, LookupError, ValueError):
+        raise InputError(
+            f"{path}: CODEPAGE = {codepage[:60]!r}: the file cannot be read so; save it as UTF-8"
+        ) from None
+
+
+def _statements(path: Path, text: str) -> Statements:
+    stated: Statements = {}
+    place = 0
+    while not _REST.match(text, place):
+        head = _STATEMENT.match(text, place)
+        end = None if head is None else _END.match(text, head.end())
+        if head is None or end is None:
+            line = text.count("\n", 0, place) + 1
+            raise InputError(f"{path}: line {line}: is no statement of a PX file: KEYWORD=value;")
+        if head[2] is None:  # other languages repeat what the first one states
+            stated[head[1], tuple(_TEXT.findall(head[3] or ""))] = text[head.end() : end.end() - 1].strip()
+        place = end.end()
+    return stated
+
+
+def _texts(value: str) -> list[str]:
+    """The texts of a statement; two without a comma between them are one that goes on in the next line."""
+    parts = re.split(r'"\s*,\s*"', value.strip())
+    return [re.sub(r'"\s*"', "", part).strip().strip('"') for part in parts] if value.strip().startswith('"') else []
+
+
+def _counts(value: str) -> Iterator[str]:
+    """Every count as text; nothing where a symbol stands for it."""
+    for quoted, plain in _DATUM.findall(value):
+        symbol = quoted or plain
+        yield "0" if symbol == "-" else "" if not symbol.strip(".") else symbol
+
+
+def px_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Tidy rows of a table as a PX file in UTF-8; a combination without a row is nobody."""
+    measure = "people" if "people" in rows[0] else "count"
+    names = [name for name in rows[0] if name not in (measure, "status")] or ["total"]
+    texts = [tuple(str(row.get(name, "total")) for name in names) for row in rows]
+    for text in (*names, *(label for cell in texts for label in cell)):
+        if '"' in text or "\n" in text:
+            raise InputError(f"{text[:60]!r}: a PX file cannot hold this label; rename it, or choose another format")
+    values = [list(dict.fromkeys(cell[column] for cell in texts)) for column in range(len(names))]
+    printed = {
+        cell: '"."' if row[measure] is None else str(row[measure]) for cell, row in zip(texts, rows, strict=True)
+    }
+    lines = [
+        'CHARSET="ANSI";',
+        'AXIS-VERSION="2013";',
+        'CODEPAGE="utf-8";',
+        'MATRIX="TABLE";',
+        'SUBJECT-CODE="P";',
+        'SUBJECT-AREA="People";',
+        "DECIMALS=0;",
+        f'TITLE="People by {" x ".join(names)}";',
+        'CONTENTS="People";',
+        'UNITS="people";',
+        f"STUB={_listed(names)};",
+        *(f'VALUES("{name}")={_listed(labels)};' for name, labels in zip(names, values, strict=True)),
+        'DATASYMBOL1="suppressed";',
+        *(
+            f'CELLNOTE({",".join(_quoted(label) for label in cell)})="noised";'
+            for cell, row in zip(texts, rows, strict=True)
+            if row.get("status") == "noised"
+        ),
+        "DATA=",
+    ]
+    width = len(values[-1])
+    cells = [printed.get(cell, '"-"') for cell in product(*values)]
+    data = [" ".join(cells[start : start + width]) for start in range(0, len(cells), width)]
+    return ("\n".join([*lines, *data]) + ";\n").encode()
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ",\n".join(map(_quoted, texts))
