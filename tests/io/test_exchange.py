@@ -8,6 +8,7 @@ import pytest
 import safemargin
 from safemargin.core import InputError
 from safemargin.io import WRITERS, read_published
+from safemargin.verify.published import _format_failures, _rows
 
 NO_TOTALS = pytest.mark.filterwarnings("ignore:.*has no total:UserWarning")
 """Only regions have one, and a warning says that of the others."""
@@ -85,6 +86,7 @@ def test_what_a_release_writes_reads_the_same_in_every_format(tmp_path: Path, pr
         outputs={"formats": ["csv", "px", "sdmx.csv"]},
     )
     published = made.write(tmp_path / "out") / "published"
+    assert not safemargin.verify(published / "certificate.json", [published]).failures
     (plain,) = read_published([published / "site.csv"])
     assert {"auto": "suppressed", "noise": "noised"}[protect] in plain.status
     for ending in ("px", "sdmx.csv"):
@@ -113,6 +115,26 @@ def test_a_px_file_is_data_for_a_release(tmp_path: Path) -> None:
     (tmp_path / "votes.px").write_bytes(WRITERS["px"](rows))
     made = safemargin.release(tmp_path / "votes.px", answer="vote", by=["site"], count="count")
     assert made.certificate.certified and sum(row["count"] for row in rows) == sum(made.tables["total"]["count"])
+
+
+def test_a_format_that_prints_other_rows_is_found(tmp_path: Path) -> None:
+    rows = [
+        {"site": site, "option": vote, "count": n, "status": "exact"}
+        for site in "AB"
+        for n, vote in ((3, "y"), (4, "n"))
+    ]
+    sparse: list[dict[str, object]] = [
+        *rows[1:],
+        {"site": "A | C", "option": "y", "count": None, "status": "suppressed"},
+    ]
+    for name, write in {"px": WRITERS["px"], "sdmx.csv": WRITERS["sdmx.csv"], "csv": WRITERS["csv"]}.items():
+        (tmp_path / f"t.{name}").write_bytes(write(sparse))
+        (tmp_path / f"u.{name}").write_bytes(write(rows))
+    read = {path.name: _rows(path.name, path) for path in sorted(tmp_path.iterdir())}
+    total = {"total.csv": [{"option": "y", "count": "6", "status": "exact"}]}
+    assert _format_failures({**read, **total}) == []
+    read["t.px"] = read["u.px"]
+    assert len(_format_failures({**read, **total})) == 1
 
 
 def test_a_label_that_px_cannot_hold_is_named() -> None:

@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         write_whole,
     )
     from safemargin.io.places import Address, is_address, without_secrets
+    from safemargin.io.px import px_rows
+    from safemargin.io.sdmx import tidy_rows
     from safemargin.io.sections import (
         PHRASES,
         ConfigSection,

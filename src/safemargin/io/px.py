@@ -5,12 +5,12 @@ of its variable. A noised count has a `CELLNOTE` that says so: a program that ig
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, product
 from math import prod
 from pathlib import Path
 
-from safemargin.core import InputError, TooLargeError
+from safemargin.core import JOINER, InputError, TooLargeError
 from safemargin.io.files import read_bytes
 
 VALUE = "OBS_VALUE"
@@ -18,7 +18,7 @@ VALUE = "OBS_VALUE"
 PROTECTION = "PROTECTION"
 MOST_CELLS = 5_000_000
 DEFAULT_CODEPAGE = "cp1252"
-TOTAL = "Total"
+TOTAL, NOBODY = "Total", "-"
 _STATEMENT = re.compile(r'\s*([A-Z0-9-]+)(\[[^\]]*\])?\s*(?:\(([^)"]*(?:"[^"]*"[^)"]*)*)\))?\s*=')
 _TEXT = re.compile(r'"([^"]*)"')
 _DATUM = re.compile(r'"([^"]*)"|([^\s";,]+)')
@@ -29,8 +29,42 @@ Statements = dict[tuple[str, tuple[str, ...]], str]
 """What a file states by keyword and the texts in its brackets."""
 
 
+Cells = tuple[list[str], list[tuple[tuple[str, ...], str, bool]]]
+"""The variables of a file, and of every cell its categories, what is printed there, and whether it is noised."""
+
+
 def read_px(path: Path) -> dict[str, list[str]]:
     """The columns of a PX file as texts: one per variable, `OBS_VALUE` and `PROTECTION`; an absent count is empty."""
+    variables, cells = _cells(path)
+    counts = [_count(symbol) for _, symbol, _ in cells]
+    status = [
+        "noised" if noised else "" if count else "suppressed"
+        for count, (_, _, noised) in zip(counts, cells, strict=True)
+    ]
+    columns = {name: [row[column] for row, _, _ in cells] for column, name in enumerate(variables)}
+    return {**columns, VALUE: counts, PROTECTION: status}
+
+
+def px_rows(path: Path) -> list[dict[str, str | None]]:
+    """The tidy rows of a PX file that `px_bytes` wrote."""
+    variables, cells = _cells(path)
+    rows: list[dict[str, str | None]] = []
+    for labels, symbol, noised in cells:
+        if symbol != NOBODY:
+            merged = any(JOINER in label for name, label in zip(variables, labels, strict=True) if name != "option")
+            status = "noised" if noised else "merged" if merged else "exact"
+            count = _count(symbol)
+            counted = {"count": count or None, "status": status if count else "suppressed"}
+            rows.append({**dict(zip(variables, labels, strict=True)), **counted})
+    return rows
+
+
+def _count(symbol: str) -> str:
+    """The count as text; nothing where a symbol of dots stands for it."""
+    return "0" if symbol == NOBODY else symbol if symbol.strip(".") else ""
+
+
+def _cells(path: Path) -> Cells:
     stated = _statements(path, _decoded(path))
     variables = [name for keyword in ("STUB", "HEADING") for name in _texts(stated.get((keyword, ()), ""))]
     if not variables:
@@ -49,15 +83,13 @@ def read_px(path: Path) -> dict[str, list[str]]:
     cells = prod(map(len, values))
     if cells > MOST_CELLS:
         raise TooLargeError(f"{path}: has {cells:,} cells, more than {MOST_CELLS:,}; save it as CSV")
-    data = list(islice(_counts(stated.get(("DATA", ()), "")), cells + 1))
+    symbols = _DATUM.finditer(stated.get(("DATA", ()), ""))
+    data = [found[1] or found[2] or "" for found in islice(symbols, cells + 1)]
     if len(data) != cells:
         more = "more" if len(data) > cells else f"{len(data):,}"
         raise InputError(f"{path}: DATA: has {more} values, and the variables have {cells:,} combinations")
-    rows = list(product(*values))
     noised = {names for (keyword, names), text in stated.items() if keyword == "CELLNOTE" and text == '"noised"'}
-    status = ["noised" if row in noised else "" if text else "suppressed" for row, text in zip(rows, data, strict=True)]
-    columns = {name: [row[column] for row in rows] for column, name in enumerate(variables)}
-    return {**columns, VALUE: data, PROTECTION: status}
+    return variables, [(row, symbol, row in noised) for row, symbol in zip(product(*values), data, strict=True)]
 
 
 def _decoded(path: Path) -> str:
@@ -96,13 +128,6 @@ def _texts(value: str) -> list[str]:
     return [re.sub(r'"\s*"', "", part).strip().strip('"') for part in parts] if value.strip().startswith('"') else []
 
 
-def _counts(value: str) -> Iterator[str]:
-    """Every count as text; nothing where a symbol stands for it."""
-    for quoted, plain in _DATUM.findall(value):
-        symbol = quoted or plain
-        yield "0" if symbol == "-" else "" if not symbol.strip(".") else symbol
-
-
 def px_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
     """Tidy rows of a table as a PX file in UTF-8; a combination without a row is nobody."""
     measure = "people" if "people" in rows[0] else "count"
@@ -137,7 +162,7 @@ def px_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
         "DATA=",
     ]
     width = len(values[-1])
-    cells = [printed.get(cell, '"-"') for cell in product(*values)]
+    cells = [printed.get(cell, _quoted(NOBODY)) for cell in product(*values)]
     data = [" ".join(cells[start : start + width]) for start in range(0, len(cells), width)]
     return ("\n".join([*lines, *data]) + ";\n").encode()
 

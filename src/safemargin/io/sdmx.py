@@ -41,3 +41,14 @@ def observations(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]
         secret = {"OBS_STATUS": OBSERVED[status], "CONF_STATUS": "C" if status == "suppressed" else "F"}
         found.append({"DATAFLOW": FLOW, **kept, VALUE: value, **secret, PROTECTION: status})
     return found
+
+
+def tidy_rows(rows: Sequence[Mapping[str, str | None]]) -> list[dict[str, str | None]]:
+    """The tidy rows of a file that `observations` wrote; other rows stay."""
+    return [
+        {
+            **{name: value for name, value in row.items() if name not in FRAME},
+            **({"count": row[VALUE], "status": row[PROTECTION]} if {VALUE, PROTECTION} <= set(row) else {}),
+        }
+        for row in rows
+    ]

@@ -11,7 +11,7 @@ import duckdb
 
 from safemargin.bounds import Verification, binding_failures, target_failures
 from safemargin.core import InputError
-from safemargin.io import MANIFEST, hash_file, read_text
+from safemargin.io import MANIFEST, hash_file, px_rows, read_text, tidy_rows
 from safemargin.release.witnesses import WITNESSES
 from safemargin.verify.given import Given, load
 from safemargin.verify.signature import SUFFIX, signature_failures
@@ -115,9 +115,9 @@ def _rows(name: str, path: Path) -> list[Row]:
             return rows
         if path.suffix == ".csv":
             with path.open(encoding="utf-8", newline="") as file:
-                return [
-                    {key: value if value != "" else None for key, value in row.items()} for row in csv.DictReader(file)
-                ]
+                return tidy_rows([{key: value or None for key, value in row.items()} for row in csv.DictReader(file)])
+        if path.suffix == ".px":
+            return px_rows(path)
         if path.suffix == ".parquet":
             with duckdb.connect() as database:
                 found = database.execute("SELECT * FROM read_parquet(?)", [str(path)])
@@ -125,7 +125,7 @@ def _rows(name: str, path: Path) -> list[Row]:
                 return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
     except (OSError, ValueError, RecursionError, duckdb.Error) as error:
         raise InputError(f"{name}: cannot be read as a table ({str(error).splitlines()[0]})") from None
-    raise InputError(f"{name}: a release has tables in CSV, JSON and Parquet only")
+    raise InputError(f"{name}: a release has tables in CSV, SDMX-CSV, PX, JSON and Parquet only")
 
 
 def _table_failures(name: str, rows: Sequence[Row]) -> list[str]:
@@ -167,8 +167,11 @@ def _format_failures(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     first: dict[str, tuple[str, list[tuple[tuple[str, str], ...]]]] = {}
     failures = []
     for name, rows in tables.items():
-        printed = [tuple((key, "" if value is None else str(value)) for key, value in row.items()) for row in rows]
-        other, known = first.setdefault(name.rpartition(".")[0], (name, printed))
+        # PX has the order of its variables, whichever row a table begins with.
+        printed = sorted(
+            tuple((key, "" if value is None else str(value)) for key, value in row.items()) for row in rows
+        )
+        other, known = first.setdefault(name.rpartition(".")[0].removesuffix(".sdmx"), (name, printed))
         if known != printed:
             failures.append(f"{name}: prints other rows than {other}")
     if not any(_is_total(rows) for rows in tables.values()):
