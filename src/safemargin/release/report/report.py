@@ -122,7 +122,7 @@ def verdict(context: ReportContext) -> tuple[str, str, str]:
         return "partly", kept, f"What is left is safe, but it says nothing about {lost_words(context)}."
     if share > FIFTH:
         missing = f"{percent(share)} of the people are not in exact groups of {axis}."
-        every = "your table" if tables == 1 else f"all {tables:,} tables"
+        every = {1: "your table", 2: "both tables"}.get(tables, f"all {tables:,} tables")
         return "partly", f"You may publish {every}, but much of {axis} is not exact.", missing
     kept = (
         f"{percent(exact_share(context))} of the people are in exact groups" if context.axes else "The total is exact"
