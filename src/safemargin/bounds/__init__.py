@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.fiber_equations import Equations, steps
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
+    from safemargin.bounds.mend import within_reach
     from safemargin.bounds.methods import settle
     from safemargin.bounds.pooled import certify_pooled, pooled
     from safemargin.bounds.possible import draw, possible

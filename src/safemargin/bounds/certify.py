@@ -16,6 +16,7 @@ from safemargin.bounds.differences import disclosed_by_differences
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.bounds.levels import labels, levels, probe, program_budget
+from safemargin.bounds.mend import can_mend, table_by_mending
 from safemargin.bounds.methods import SEED, Certifying, attain, settle, tighten
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
@@ -90,12 +91,16 @@ def certify(
 
 
 def some_table(known: System) -> IntArray | None:
-    """An integer table that satisfies all facts, near the published shares or a fit; none if neither rounds to one."""
+    """An integer table that satisfies all facts, near the published shares, a fit or a vertex; or none."""
     if is_wide(known):
         return WidePrograms(known, *propagate(known)).find(numpy_generator(SEED).standard_normal(known.size))
     rounder = Rounder(known)
     counts = rounder.round(rounder.guess()) if rounder.possible else None
-    return rounder.round(Family(known, known.low, known.high).fit().values) if counts is None else counts
+    if counts is None:
+        counts = rounder.round(Family(known, known.low, known.high).fit().values)
+    if counts is None and can_mend(rounder):
+        counts = table_by_mending(rounder, Program(known, *propagate(known)), numpy_generator(SEED + 9))
+    return counts
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:

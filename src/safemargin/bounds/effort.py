@@ -46,6 +46,8 @@ class Effort:
     # Variables (times options squared) up to which a certificate may solve 400, or 60, programs of single ends.
     work_for_400_programs: int = 8_000
     work_for_60_programs: int = 40_000
+    # Blocks beyond which such programs cost more than that: 0.06 s each with 12 axes of 2,000 people, 1 s with 40.
+    plain_blocks: int = 8
     # Programs before a release with suppressed groups is searched: on Adult the second finds what 60 s of search miss.
     probes: int = 6
     # Integer programs for what is still open in a certificate: exact for systems this small, with a time limit in case.
@@ -126,6 +128,25 @@ class Effort:
     pairs_per_link: int = 2_000
     # Share of pairs that are asked for below which only these and their neighbours are looked at.
     few_pairs: float = 0.02
+
+    # --- many axes: sets of changes (birthday.py) ---------------------------------------------------------------------
+    # Published blocks from which tables are mended by sets of changes; with fewer, exchanges of pairs nearly always do.
+    birthday_blocks: int = 5
+    # Random sets that chances are estimated from; levels, so that a set has at most 2^6 changes; the shortest lists
+    # and the longest: half a million sets of 32 changes are 128 MB, and a search takes 10 s.
+    birthday_sample: int = 4_096
+    birthday_levels: int = 6
+    birthday_least: int = 1_024
+    birthday_most: int = 2**19
+    # Sets that must be expected: blocks that go together make the estimate too high or too low by a small factor.
+    birthday_expected: float = 8.0
+    # Profiles on either side that single exchanges are chosen from before.
+    birthday_pairs: int = 1_000
+    # Share of profiles with a neighbour in all blocks but one from which exchanges of pairs suffice.
+    birthday_neighbours: float = 0.5
+    # Tables of a certificate, and tables in a row that may clear nothing.
+    birthday_tables: int = 40
+    birthday_idle: int = 3
 
     # --- certifying ---------------------------------------------------------------------------------------------------
     # Profiles times sets of axes that are summed up for cells of three or more axes.

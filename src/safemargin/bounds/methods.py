@@ -14,6 +14,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.grid import MarginGrid, by_option, decomposable, junction, shuttle
 from safemargin.bounds.integer import attain_by_programs, near_optimum, nearby
 from safemargin.bounds.levels import program_budget, solve_open_ends
+from safemargin.bounds.mend import attain_by_mending, can_mend
 from safemargin.bounds.propagate import grids, propagate
 from safemargin.bounds.reach import (
     Reach,
@@ -30,7 +31,7 @@ from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import attain_by_walks
 from safemargin.bounds.wide import attain_within, is_wide
-from safemargin.bounds.witness import Family, floors_of, real_table
+from safemargin.bounds.witness import Family, cleared_by_fits
 from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
 
 SEED = 20_000
@@ -346,6 +347,17 @@ def _pull(task: Certifying) -> None:
         stuck = stuck + 1 if left > 0.9 * before else 0
 
 
+def _mend(task: Task) -> None:
+    if isinstance(task, Certifying) and not task.is_hopeless and can_mend(task.rounder):
+        show_more = partial(_take_with_exchanges, task)
+        attain_by_mending(task.known, task.levels, task.rounder, task.program, show_more, numpy_generator(SEED + 8))
+
+
+def _take_with_exchanges(task: Certifying, counts: IntArray) -> None:
+    task.take(counts)
+    task.exchange([counts])
+
+
 def _can_solve(task: Task) -> bool:
     if isinstance(task, Bounding):
         return task.programs
@@ -366,20 +378,8 @@ def _may_be_linear(task: Task) -> bool:
 
 
 def _clear_by_real_tables(task: Task) -> None:
-    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
-    # The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
     assert isinstance(task, Certifying)
-    known, generator = task.known, numpy_generator(SEED + 4)
-    tables = real_table(known, task.family.fit(floors=floors_of(known, task.limits)))
-    for turn in range(EFFORT.real_fits):
-        want = EFFORT.strong_pull * wanted_changes(known, task.levels, generator)
-        want *= generator.random((len(want), 1)) < 1 / (1 + turn)
-        for way in (1.0, -1.0):
-            tilt = way * direction(known, want)
-            tables += real_table(known, task.family.fit(tilt=tilt, steps=EFFORT.newton_steps))
-        task.linear = sum(level.cleared_by(tables) for level in task.levels if level.open_cells) if tables else 0
-        if task.linear == task.open:
-            break
+    task.linear = cleared_by_fits(task.levels, task.family, task.limits, numpy_generator(SEED + 4))
 
 
 METHODS = (
@@ -393,6 +393,7 @@ METHODS = (
     SettlingMethod("walk", _can_walk, attain=_walk),
     SettlingMethod("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
     SettlingMethod("rounded fits", _can_fit, attain=_fit),
+    SettlingMethod("mended optima", lambda task: isinstance(task, Certifying), attain=_mend),
     # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
     SettlingMethod("programs", _can_solve, attain=_solve),
     SettlingMethod("real tables", _may_be_linear, attain=_clear_by_real_tables),

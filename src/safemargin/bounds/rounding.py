@@ -129,8 +129,7 @@ class Rounder:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
         if not self.possible:
             return None
-        counts = self._whole(values)
-        self._match_totals(counts)
+        counts = self.near(values)
         start = counts.copy() if self._chain else None
         for block in range(len(self.known.blocks)):
             self._match_block(counts, block, self.exchanges.links(block), self._slices(block))
@@ -186,6 +185,12 @@ class Rounder:
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares *= (self.people / shares.sum(axis=1))[:, None]
         return np.asarray(shares[:, : self.known.free].ravel())
+
+    def near(self, values: FloatArray) -> IntArray:
+        """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not."""
+        counts = self._whole(values)
+        self._match_totals(counts)
+        return counts
 
     def _whole(self, values: FloatArray) -> IntArray:
         shares = np.maximum(values.reshape(-1, self.known.free), 0.0)

@@ -15,8 +15,10 @@ from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.reach import direction, wanted_changes
+from safemargin.bounds.search import Level, open_cells
 from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, IntArray, Limits
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,23 @@ def real_table(known: System, fit: Fit) -> list[FloatArray]:
         assert known.people is not None
         values = np.column_stack([values, known.people - values.sum(axis=1)])
     return [values[:, : len(known.options)]]
+
+
+def cleared_by_fits(checked: list[Level], family: Family, limits: Limits, generator: Generator) -> int:
+    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
+    # The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
+    known, cleared = family.known, 0
+    tables = real_table(known, family.fit(floors=floors_of(known, limits)))
+    for turn in range(EFFORT.real_fits):
+        want = EFFORT.strong_pull * wanted_changes(known, checked, generator)
+        want *= generator.random((len(want), 1)) < 1 / (1 + turn)
+        for way in (1.0, -1.0):
+            tilt = way * direction(known, want)
+            tables += real_table(known, family.fit(tilt=tilt, steps=EFFORT.newton_steps))
+        cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
+        if cleared == open_cells(checked):
+            break
+    return cleared
 
 
 def _newton(

@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from safemargin.core import Group, IntArray, Limits, Table, label
+from safemargin.bounds import within_reach
+from safemargin.core import Group, IntArray, Limits, Table, label, numpy_generator
 from safemargin.release.decide.coarsen import coarsen
 from safemargin.release.decide.hide import is_regular, next_cover, suppressed
 from safemargin.release.decide.split import Split, group_codes
@@ -347,11 +348,15 @@ class Cover:
         return merged
 
 
+REACH_SEED = 20_100
+"""Of the random sets that the reach of a proof is estimated from: the same roll gives the same axes everywhere."""
+
 SMALL = "fewer than {kappa} people"
 ALIKE = "a share beyond a limit, or one answer short of it"
 LOT = "drawn by lot, so that nobody can infer which groups needed noise"
 SENSITIVE = "a sensitive category"
 STRUCTURE = "without it, the people of a few combinations could be inferred by subtraction"
+MANY = "so many axes together cannot be proved safe for so few people"
 COVER = "covers a group whose count could be inferred by subtraction"
 
 
@@ -361,3 +366,12 @@ def by_size(split: Split, kappa: int) -> Split:
         return split
     groups, reason = coarsen(split.merging(lambda people, votes: people >= kappa)).groups, SMALL.format(kappa=kappa)
     return split.parted(groups, reason) if groups else split.collapse(f"{reason}, and no merge helps")
+
+
+def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
+    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
+    exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
+    roll = table.people(table.schema.names)
+    blocks = np.array([group_codes(splits[axis])[roll.codes[:, axis]] for axis in exact], dtype=np.int64)
+    kept = {exact[place] for place in within_reach(blocks, numpy_generator(REACH_SEED))}
+    return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]

@@ -32,6 +32,7 @@ from safemargin.release.decide.lot import Lot, by_lot
 from safemargin.release.decide.protect import (
     Cover,
     Forced,
+    by_reach,
     by_size,
     hidden_by_roll,
     kinds_of,
@@ -208,6 +209,9 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
     """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
     plain = [unmerged_split(table, name) for name in table.schema.names]
     sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
+    is_joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
+    if is_joint and table.knows_composition and protect != "noise":
+        sized = by_reach(table, sized)
     axes = sum(split.is_published for split in sized)
     if protect == "noise":
         check_noise(table.schema, axes, covers_everybody(table), target)
