@@ -324,6 +324,8 @@ def test_labels_that_a_spreadsheet_would_run_are_quoted_and_read_again(tmp_path:
     table = read_tidy(published / "site.csv")
     assert {name for group in table.groups[0] for name in group} == set(site) and set(table.options) == {"+yes", "no"}
     assert not safemargin.audit([published / "site.csv"]).attempts[0].findings
+    roll = published.parent / "confidential" / "roll.csv"
+    assert not safemargin.verify(published / "certificate.json", [published], roll=[roll], rerun=True).failures
 
 
 def test_sdmx_csv(tmp_path: Path) -> None:

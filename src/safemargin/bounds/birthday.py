@@ -82,10 +82,15 @@ class Birthday:
     def __init__(self, keys: Keys, taking: IntArray, dropping: IntArray, goal: Keys, generator: Generator) -> None:
         self.keys, self.taking, self.dropping, self.goal, self.generator = keys, taking, dropping, goal, generator
 
-    def search(self, most: int) -> Sets:
-        """Sets that add up to the goal in every block, with lists of at most `most`; none if that is out of reach."""
+    def search(self, most: int, expected: float = EFFORT.birthday_expected) -> Sets:
+        """Sets that add up to the goal in every block, with lists of at most `most`; none if that is out of reach.
+
+        Lists are as short as so many `expected` sets allow.
+        """
         nothing = Sets(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
-        joins = cheapest(self.chances, len(self.taking), len(self.dropping), most) if self._can_change else None
+        joins = (
+            cheapest(self.chances, len(self.taking), len(self.dropping), most, expected) if self._can_change else None
+        )
         if joins is None:
             return nothing
         neutral = Sets(self.taking[:, None], np.zeros((len(self.taking), 0), dtype=np.int64))
@@ -153,24 +158,26 @@ def _matches(first: Keys, second: Keys, same: bool) -> float:
     return max(pairs, 1e-3) / len(first) ** 2
 
 
-def cheapest(chances: Chances, taking: int, dropping: int, most: int) -> Joins | None:
+def cheapest(
+    chances: Chances, taking: int, dropping: int, most: int, expected: float = EFFORT.birthday_expected
+) -> Joins | None:
     """The shortest lists and fewest levels that can be expected to lead to enough sets."""
     found: list[Joins] = []
     for levels in range(2, EFFORT.birthday_levels + 1):
         size = EFFORT.birthday_least
         while size <= most:
-            joins = _assigned(chances, taking * dropping, size, levels)
-            if joins.expected >= EFFORT.birthday_expected:
+            joins = _assigned(chances, (taking, dropping), size, levels)
+            if joins.expected >= expected:
                 found.append(joins)
                 break
             size *= 2
     return min(found, key=lambda joins: joins.cost, default=None)
 
 
-def _assigned(chances: Chances, pairs: float, size: int, levels: int) -> Joins:
+def _assigned(chances: Chances, sides: tuple[int, int], size: int, levels: int) -> Joins:
     """Blocks to the earliest level whose lists stay long enough, those first that need not be mended."""
     left, chosen = list(range(len(chances.none[0]))), []
-    neutral = mending = float(pairs)
+    neutral = mending = float(sides[0]) * sides[1]
     for level in range(levels - 1):
         none, goal = chances.none[level], chances.goal[level]
         here: list[int] = []
@@ -181,5 +188,7 @@ def _assigned(chances: Chances, pairs: float, size: int, levels: int) -> Joins:
         left = [block for block in left if block not in here]
         chosen.append(tuple(here))
         neutral, mending = min(neutral, float(size)), min(mending, float(size))
-        neutral, mending = neutral**2 / 2, neutral * mending
+        # Two sets of so many profiles out of all share none: about exp(-m^2 / n) on either side.
+        apart = float(np.exp(-(4.0**level) * sum(1 / side for side in sides)))
+        neutral, mending = apart * neutral**2 / 2, apart * neutral * mending
     return Joins(size, (*chosen, tuple(left)), mending * float(np.prod(chances.goal[levels - 1][left])))

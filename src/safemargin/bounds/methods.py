@@ -349,13 +349,10 @@ def _pull(task: Certifying) -> None:
 
 def _mend(task: Task) -> None:
     if isinstance(task, Certifying) and not task.is_hopeless and can_mend(task.rounder):
-        show_more = partial(_take_with_exchanges, task)
-        attain_by_mending(task.known, task.levels, task.rounder, task.program, show_more, numpy_generator(SEED + 8))
-
-
-def _take_with_exchanges(task: Certifying, counts: IntArray) -> None:
-    task.take(counts)
-    task.exchange([counts])
+        search = task.rounder, task.program, task.take, numpy_generator(SEED + 8)
+        attain_by_mending(task.known, task.levels, *search)
+        if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
+            task.exchange(task.tables)
 
 
 def _can_solve(task: Task) -> bool:

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         read_manifest,
         stale_drafts,
         sync,
+        unquoted,
         write_folder,
         write_whole,
     )

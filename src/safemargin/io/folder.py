@@ -289,10 +289,12 @@ def _is_formula(label: str) -> bool:
 
 
 def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
-    labels = (value for row in rows for value in row.values() if isinstance(value, str))
-    if formula := next(filter(_is_formula, labels), None):
+    labels = dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str))
+    if formulas := list(filter(_is_formula, labels)):
+        more = f" (and {len(formulas) - 1:,} more)" if len(formulas) > 1 else ""
         message = (
-            f"{formula[:60]!r}: a spreadsheet takes this label for a formula; rename it, or set outputs.quote_formulas"
+            f"{formulas[0][:60]!r}{more}: a spreadsheet takes this label for a formula; rename it, or set "
+            "outputs.quote_formulas"
         )
         warnings.warn(message, FormulaWarning, stacklevel=2)
     text = io.StringIO()

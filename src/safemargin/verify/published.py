@@ -11,7 +11,7 @@ import duckdb
 
 from safemargin.bounds import Verification, binding_failures, target_failures
 from safemargin.core import InputError
-from safemargin.io import MANIFEST, hash_file, px_rows, read_text, tidy_rows
+from safemargin.io import MANIFEST, hash_file, px_rows, read_text, tidy_rows, unquoted
 from safemargin.release.witnesses import WITNESSES
 from safemargin.verify.given import Given, load
 from safemargin.verify.signature import SUFFIX, signature_failures
@@ -168,15 +168,21 @@ def _format_failures(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     failures = []
     for name, rows in tables.items():
         # PX has the order of its variables, whichever row a table begins with.
-        printed = sorted(
-            tuple((key, "" if value is None else str(value)) for key, value in row.items()) for row in rows
-        )
+        printed = sorted(tuple((key, _printed(value)) for key, value in row.items()) for row in rows)
         other, known = first.setdefault(name.rpartition(".")[0].removesuffix(".sdmx"), (name, printed))
         if known != printed:
             failures.append(f"{name}: prints other rows than {other}")
     if not any(_is_total(rows) for rows in tables.values()):
         failures.append("no file holds the total")
     return failures
+
+
+def _printed(value: object) -> str:
+    """A value as text, without the apostrophes that `quote_formulas` puts before it in CSV only."""
+    text = "" if value is None else str(value)
+    while (less := unquoted(text)) != text:
+        text = less
+    return text
 
 
 def _is_total(rows: Sequence[Row]) -> bool:

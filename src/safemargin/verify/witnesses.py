@@ -26,7 +26,7 @@ from safemargin.core import (
     frozen,
     merged_margin,
 )
-from safemargin.io import read_bytes, read_tidy
+from safemargin.io import read_bytes, read_tidy, unquoted
 from safemargin.release.plan import RULE_NOT_SHOWN
 from safemargin.release.witnesses import REASONS, WITNESSES, Carried, unmasked
 
@@ -109,24 +109,33 @@ def _once(tables: Mapping[str, Rows]) -> list[tuple[str, Rows]]:
     return list({name.rpartition(".")[0]: (name, rows) for name, rows in tables.items()}.values())
 
 
+def _groups(texts: Sequence[str], known: Mapping[str, int]) -> list[tuple[str, frozenset[str]]]:
+    """The labels of a column and the categories each stands for, without the apostrophes of `quote_formulas`.
+
+    A category may begin with an apostrophe itself: they are taken away only where not all labels are known with them.
+    """
+    for read in (str, unquoted):
+        labels = [(text, frozenset([text] if text in known else text.split(JOINER))) for text in map(read, texts)]
+        if all(group <= known.keys() for _, group in labels):
+            return labels
+    return labels
+
+
 def _table(name: str, rows: Rows, schema: Schema) -> PublishedTable:
     """The rows of a published file; labels are categories of the axes, or several of them."""
     axes = tuple(column for column in rows[0] if column not in ("option", "count", "status"))
     groups: list[dict[frozenset[str], int]] = [{} for _ in axes]
     codes = np.zeros((len(rows), len(axes)), dtype=np.int64)
-    for number, row in enumerate(rows):
-        for a, axis in enumerate(axes):
-            known = schema.axis(axis).index
-            text = str(row[axis])
-            group = frozenset([text] if text in known else text.split(JOINER))
-            if not group <= known.keys():
+    for a, axis in enumerate(axes):
+        for number, (text, group) in enumerate(_groups([str(row[axis]) for row in rows], schema.axis(axis).index)):
+            if not group <= schema.axis(axis).index.keys():
                 raise InputError(f"{name}: {axis} {text!r:.60}: is no group of categories of the witnesses")
             codes[number, a] = groups[a].setdefault(group, len(groups[a]))
     known_options = {option: place for place, option in enumerate(schema.options)}
-    try:
-        option = [known_options[str(row["option"])] for row in rows]
-    except KeyError:
-        raise InputError(f"{name}: has other options than the witnesses") from None
+    chosen = _groups([str(row["option"]) for row in rows], known_options)
+    if not all(text in known_options for text, _ in chosen):
+        raise InputError(f"{name}: has other options than the witnesses")
+    option = [known_options[text] for text, _ in chosen]
     counts = [None if row["status"] == "suppressed" else int(row["count"]) for row in rows]
     return PublishedTable(
         name=name,
