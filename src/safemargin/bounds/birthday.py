@@ -115,7 +115,7 @@ class Birthday:
         start = np.searchsorted(ranked, sought, side="left")
         ends = np.cumsum(np.searchsorted(ranked, sought, side="right") - start)
         total = int(ends[-1]) if len(ends) else 0
-        # A list joined with itself finds every pair twice; one of both is left out below.
+        # A list joined with itself finds every pair twice; one of both is omitted below.
         itself = second is first
         chosen = self._some(total, most * (1 + itself))
         row = np.searchsorted(ends, chosen, side="right")

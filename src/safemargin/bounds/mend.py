@@ -31,7 +31,7 @@ class Mender:
         self.rounder, self.generator, self.known = rounder, generator, rounder.known
         self.blocks = self.known.blocks[list(rounder.exchanges.tops)]
         slices = self.known.slices.shape[0]
-        # A profile that a block leaves out has the last place, whose number is 0: it changes no margin there.
+        # A profile in no slice of a block has the last place, whose number is 0: it changes no margin there.
         self.numbers = generator.integers(0, 2**64, size=slices + 1, dtype=np.uint64)
         self.numbers[slices] = 0
         self.keys = self.numbers[self.blocks]
