@@ -27,7 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_figure_two() -> None:
-    """The corrected slopes of docs/outcome.md are for n = 2..51 voters; fitted to fewer points they are close."""
+    """The corrected slopes of docs/errors.md are for n = 2..51 voters; fitted to fewer points they are close."""
     ranking = rules(candidates=3, voters=51, only=["borda", "stv", "plurality"], picture=True)
     slopes = {row.rule: row.fit[0] for row in ranking.rows if row.fit is not None}
     for rule, slope in {"borda": 1.3467, "stv": 1.4840, "plurality": 1.7175}.items():

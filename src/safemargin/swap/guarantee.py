@@ -1,4 +1,7 @@
-"""What swapping guarantees: Theorem 1 of Bailie, Gong and Meng, and proven bounds for its extensions (docs/swap.md)."""
+"""What swapping guarantees: Theorem 1 of Bailie, Gong and Meng, and bounds for its extensions.
+
+docs/swapping_proofs.md has the proofs of these bounds.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
