@@ -2,7 +2,9 @@
 
 import os
 
+EVERYTHING = os.environ.get("EVIDENCE") == "all"
+
 
 def seeds(first: int, sample: int, everything: int) -> range:
     """Seeds from `first` on: `sample` of them, so that the suite ends in minutes, or `everything` on request."""
-    return range(first, first + (everything if os.environ.get("EVIDENCE") == "all" else sample))
+    return range(first, first + (everything if EVERYTHING else sample))

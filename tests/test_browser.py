@@ -1,6 +1,5 @@
 """The report of the demo city in a real browser: it shows what it should, and asks nobody for anything."""
 
-import json
 import math
 import re
 import shutil
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import safemargin
+from evidence import EVERYTHING
 from safemargin import release
 from safemargin.core import Guarantee
 from safemargin.guarantees.census import census_2020, counterfactual
@@ -126,14 +127,6 @@ def test_nothing_leaves_the_page_even_if_something_slips_in(chromium: str, repor
     assert "beacon.example" in dom and heard == []
 
 
-AXE = """
-<script>window.addEventListener("load", () => axe.run().then((found) => {
-  const bad = found.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + n.failureSummary).join("; "));
-  document.body.setAttribute("data-axe", JSON.stringify([bad, found.passes.length]));
-}));</script>
-"""
-
-
 def shown_in(chromium: str, page: Path, profile: Path, *flags: str) -> str:
     """What the browser makes of a page."""
     common = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--virtual-time-budget=20000")
@@ -141,21 +134,57 @@ def shown_in(chromium: str, page: Path, profile: Path, *flags: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-SCHEMES = {"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
+LEDGER = '\n[ledger]\nfile = "ledger.sqlite"\npopulation = "voters"\ncycle = "2026"\nid = "voter_id"\n'
+LOOKS = [("dark", "screen", 1280), ("light", "screen", 400)]
+LOOKS += [("light", "screen", 1280), ("dark", "screen", 400), ("light", "print", 1280)] if EVERYTHING else []
+"""Colours, medium and width of the window."""
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["confidential/report.html", "confidential/record.html", "published/index.html"])
-def test_axe_finds_no_violation(chromium: str, axe: str, report: Path, tmp_path: Path, name: str, scheme: str) -> None:
-    text = (report.parent.parent / name).read_text(encoding="utf-8")
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details>", "<details open>")
-    page = tmp_path / "page.html"
-    page.write_text(text.replace("</body>", f"<script>{axe}</script>{AXE}</body>"), encoding="utf-8")
-    dom = shown_in(chromium, page, tmp_path / "profile", SCHEMES[scheme], "--window-size=1280,1000", "--dump-dom")
-    found = re.search(r'data-axe="([^"]*)"', dom)
-    assert found is not None, "axe did not end"
-    violations, passes = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<"))
-    assert violations == [] and passes > 10
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, report: Path) -> dict[str, Path]:
+    """One page of every kind: the release of the city, the others about the data of the tutorials."""
+    folder = tmp_path_factory.mktemp("kinds")
+    for name in ("first_release", "check_a_table"):
+        shutil.copytree(Path(__file__).parent.parent / "examples/data" / name, folder, dirs_exist_ok=True)
+    (folder / "recorded.toml").write_text((folder / "project.toml").read_text() + LEDGER)
+    made = safemargin.release(folder / "recorded.toml").write(folder / "release")
+    published, roll = made / "published", made / "confidential/roll.csv"
+    suppressed = safemargin.suppress(folder / "counts.csv").write(folder / "suppressed")
+    results = {
+        "audit": safemargin.audit(folder / "clinic.csv"),
+        "bound": safemargin.bound(folder / "clinic.csv"),
+        "verify": safemargin.verify(published / "certificate.json", [published], roll=[roll]),
+        "ledger": safemargin.ledger(folder / "ledger.sqlite"),
+        "compare": safemargin.compare(folder / "project.toml"),
+    }
+    written = {kind: result.write(folder / f"{kind}.html") for kind, result in results.items()}
+    city = report.parent.parent
+    own = {
+        name: city / name for name in ("confidential/report.html", "confidential/record.html", "published/index.html")
+    }
+    return {**own, "suppress": suppressed / "confidential/report.html", **written}
+
+
+def test_every_kind_of_page_in_every_look(chromium: str, axe: str, pages: dict[str, Path]) -> None:
+    """No violation of axe with everything unfolded, and nothing wider than the window; one browser for all."""
+    from playwright.sync_api import sync_playwright
+
+    unfold = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+    look = "axe.run().then((found) => [found.violations.map((bad) => bad.id), found.passes.length])"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for scheme, media, width in LOOKS:
+            page = browser.new_page(viewport={"width": width, "height": 900}, bypass_csp=True)
+            page.emulate_media(media=media, color_scheme=scheme)
+            for kind, path in pages.items():
+                page.goto(path.as_uri())
+                assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (kind, width)
+                page.evaluate(unfold)
+                page.evaluate(axe)
+                violations, passes = page.evaluate(look)
+                assert violations == [] and passes > 10, (kind, scheme, media, width)
+            page.close()
+        browser.close()
 
 
 @pytest.mark.parametrize("width", [1280, 400])

@@ -162,6 +162,9 @@ class Refusal:
         noun = "person" if self.people == 1 else "people"
         whom = f"the {self.people:,} {noun} with {where}" if where else f"all {self.people:,} people"
         count = f"{self.lower:,} to {self.upper:,}"
+        if not self.proved and self.lower == self.upper:  # not a cell: a group that is merged or suppressed
+            why = f"no answers within the limits were found that explain why {whom} are protected"
+            return f"{self.what} could not be proved safe against somebody who knows the rule: {why}"
         if not self.proved:
             return f"{self.what} could not be proved safe: undecided is whether {count} of {whom} chose {self.option!r}"
         if self.lower == self.upper:

@@ -148,6 +148,10 @@ def test_a_refusal_says_what_was_proved(story) -> None:
         in words
     )
     assert "0 to 1 of all 900 people chose" in words and "people with -" not in words
+    block = str(replace(first, proved=False, lower=0, upper=0))
+    assert (
+        block.endswith("explain why the 31 people with district D58, age 75+ are protected") and "0 to 0" not in block
+    )
 
 
 def test_only_a_total(bare_story) -> None:

@@ -62,6 +62,8 @@ CHOOSING = (
 )
 TASKS = ("decided by", "checked by")
 """What the two who sign a decision record did."""
+MOST_AXES = 3
+"""Axes that the table of alternatives lists beside each other in 80 columns."""
 BANNER = ("Confidential.", "The reasons on this page look at votes. Do not publish it.")
 
 
@@ -232,7 +234,7 @@ def _alternatives(context: ReportContext, origin: Origin) -> Part:
     ]
     table = Section(
         "What else you could do",
-        Grid(columns, rows, emphasis=0),
+        Grid(columns, rows, roomy=columns[1:-2] if len(columns) > MOST_AXES + 3 else (), emphasis=0),
         Paragraph(CHOOSING, "quiet"),
         "To keep most of it:" if example else "No other choice that was tried keeps more.",
         Paragraph(example, "code"),
