@@ -1,5 +1,6 @@
 """The screens without a browser: every form that a person can fill in wrongly is answered in one line."""
 
+import json
 import time
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from safemargin.core import InputError
+from safemargin.release.project import Project
 from safemargin.web.app import App
 from safemargin.web.bench import Bench
+from safemargin.web.jobs import Job
 from safemargin.web.place import Place
 from safemargin.web.screens import SCREENS
 from safemargin.web.serve import open_workbench
@@ -119,6 +122,66 @@ def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
         time.sleep(0.02)
     assert (job.state, job.message) == ("failed", "wrong.csv: line 2: count = 'many': is not a number")
     assert job.command == "safemargin audit wrong.csv"
+
+
+def started(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that forms ask for, none of which runs."""
+    calls: list[list[str]] = []
+
+    def start(arguments: list[str], folder: Path, title: str, link: str, **_: object) -> Job:
+        calls.append(arguments)
+        return Job(len(calls), tuple(arguments), folder, title, link)
+
+    monkeypatch.setattr(bench.jobs, "start", start)
+    return calls
+
+
+def test_an_alternative_is_tried_or_adopted_and_no_other(
+    page: TestClient, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, choice = started(bench, monkeypatch), "--protect merge --beta 0.03"
+    offered = [{"words": words, "options": choice, "kept": {}, "share": 0.5, "state": "certified"} for words in "ab"]
+    verdict = {"state": "unsound", "sentence": "No.", "detail": ""}
+    cells = [{"cell": {"site": "A | B"}, "people": 9, "action": "merged", "reason": "small", "counts": {}}]
+    command = "safemargin release project.toml"
+    document = {"cells": cells, "verdict": verdict, "answers": [], "alternatives": offered, "command": command}
+    run = bench.place.folder / "draft/confidential"
+    run.mkdir(parents=True)
+    (run / "plan.json").write_text(json.dumps(document))
+    text = page.get("plan").text
+    assert "What else you could do" in text and "Groups that are not exact" in text and choice in text
+    form = {"options": choice, "digest": bench.place.digest}
+    assert page.post("plan", data={"do": "decide", **form}).status_code == 303
+    assert calls == [["release", "project.toml", "--out", "draft-2", "--draft", *choice.split()]]
+    assert page.post("plan", data={"do": "adopt", **form}).status_code == 303
+    project = bench.place.load()
+    assert (project.protect, project.target.beta, project.target.kappa) == ("merge", 0.03, 20)
+    answer = page.post("publish", data={"do": "publish", "decided": "A", "checked": "B"})
+    assert answer.status_code == 422 and len(calls) == 1, "a refused plan is not published"
+
+
+def test_a_rehearsal_has_other_data_and_no_ledger(
+    page: TestClient, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = started(bench, monkeypatch)
+    (bench.place.folder / "-last.csv").write_text(FILES["votes.csv"], encoding="utf-8")
+    assert page.post("limits", data={"do": "rehearse", "other": "-last.csv"}).status_code == 303
+    assert calls == [["release", "rehearsal.toml", "--out", "rehearsal", "--draft"]]
+    rehearsal, project = Project.load(bench.place.folder / "rehearsal.toml"), bench.place.load()
+    assert rehearsal.ledger is None and project.ledger is not None and rehearsal.target == project.target
+    assert rehearsal.data is not None and rehearsal.data.place.name == "-last.csv"
+    page.post("check", data={"do": "audit", "path": "-last.csv"})
+    assert calls[1] == ["audit", "./-last.csv"], "a name that looks like an option is none"
+
+
+def test_a_large_map_is_drawn_and_names_cannot_break_out(page: TestClient, bench: Bench) -> None:
+    names = ["</script><b>", *(f"j{number}" for number in range(101))]
+    lines = [f"s{number},{name},{vote},9" for number in range(100) for name in names for vote in ("yes", "no")]
+    (bench.place.folder / "votes.csv").write_text("site,grade,answer,people\n" + "\n".join(lines) + "\n")
+    text = page.get("map?rows=site&columns=grade").text
+    assert "<canvas" in text and "<b>" not in text and text.count("<script") == 2
+    shown = json.loads(text.partition('<script type="application/json">')[2].partition("</script>")[0])
+    assert len(shown["cells"]) == 10_200 and "</script><b>" in shown["columns"]
 
 
 def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:

@@ -160,11 +160,21 @@ def compare_with_the_library(folder: Path, published: Path) -> None:
     assert stated[0] == stated[1]
 
 
+def write_large(folder: Path) -> None:
+    """A project with more cells than a browser lays out as elements."""
+    folder.mkdir()
+    lines = [f"s{site},j{job},{vote},9" for site in range(100) for job in range(101) for vote in ("yes", "no")]
+    (folder / "votes.csv").write_text("site,job,answer,people\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    described = '[data]\nfile = "votes.csv"\nanswer = "answer"\ncount = "people"\n[axes.site]\n[axes.job]\n'
+    (folder / "project.toml").write_text(f"{described}[target]\nkappa = 10\n", encoding="utf-8")
+
+
 def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_if_there: str | None) -> None:
     """Bad files, a second window, a file that is dropped, and a server that is gone."""
     write_city(tmp_path, people=20_000)  # its plan takes long enough to be cancelled
     for name in ("accidents.csv", "wrong.csv"):
         (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    write_large(tmp_path / "large")
     with opened(tmp_path, ".", chromium) as (page, context, server):
         home = page.url
         other = context.new_page()
@@ -200,6 +210,17 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         other.get_by_role("button", name="Cancel").click()
         other.get_by_text("Cancelled. Nothing was written.").wait_for()
         assert not (tmp_path / "draft").exists()
+
+        page.goto(home)
+        page.get_by_label("Project file, folder or data file").fill("large")
+        page.get_by_role("button", name="Open").click()
+        page.get_by_role("link", name="Map").click()
+        page.locator("canvas").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".said").inner_text() == "j0, s0: 18 people; within the limits."
+        page.get_by_label("Find").fill("s99")
+        assert page.locator(".find [role=status]").inner_text() == "101 of 10,100 cells shown"
+        inspect(page, axe_if_there)
 
         os.kill(server.pid, signal.SIGKILL)
         page.get_by_text("The workbench has ended.").wait_for()

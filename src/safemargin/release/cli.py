@@ -58,7 +58,7 @@ def release(
     master: Annotated[str | None, typer.Option(help="Cluster of Spark, e.g. spark://HOST:7077.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
     draft: Annotated[
-        bool, typer.Option("--draft", help="Write the confidential report only; publish and record nothing.")
+        bool, typer.Option("--draft", help="Write the confidential report only; publish nothing.")
     ] = False,
     decided_by: Annotated[str | None, typer.Option(help="Name for the decision record.")] = None,
     checked_by: Annotated[str | None, typer.Option(help="Second name for the decision record.")] = None,

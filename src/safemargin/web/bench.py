@@ -34,7 +34,10 @@ class Bench:
     def shown(self, path: Path | str) -> str:
         """A path as commands in the folder of the project name it."""
         path = Path(path)
-        return str(path.relative_to(self.place.folder)) if path.is_relative_to(self.place.folder) else str(path)
+        if not path.is_relative_to(self.place.folder):
+            return str(path)
+        name = str(path.relative_to(self.place.folder))
+        return f"./{name}" if name.startswith("-") else name  # a file whose name looks like an option
 
     def existing(self, text: str, what: str) -> str:
         """A file that a person named, as commands name it."""

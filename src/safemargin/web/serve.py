@@ -56,6 +56,7 @@ def _loopback(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # now, so that a browser that comes before the server is ready waits
     except (OSError, OverflowError) as error:
         listener.close()
         raise InputError(f"port = {port}: cannot be used ({error})") from None
@@ -86,6 +87,13 @@ def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, re
         task.cancel()
 
     app.router.lifespan_context = lifespan
-    config = uvicorn.Config(guard, log_level="error", access_log=False, timeout_graceful_shutdown=2)
+    config = uvicorn.Config(
+        guard,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
     server = uvicorn.Server(config)
     server.run(sockets=[listener])

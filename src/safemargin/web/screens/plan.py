@@ -23,6 +23,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "title": "Plan",
         "run": run,
         "is_new": run is not None and bench.place.is_newer(run),
+        "is_own": run is not None and bench.place.project is not None and run.is_of(bench.place.project),
         "answers": answers_of(run) if run else [],
         "parts": [] if run is None else [*_changes(run, before), _axes(run), _groups(run)],
         "alternatives": [] if run is None else run.document.get("alternatives", [])[1:],
@@ -88,12 +89,12 @@ def _groups(run: Run) -> Part:
         "Groups that are not exact",
         Grid(columns, changed, sortable=True) if changed else "Every group is exact.",
         Fold(f"All {len(rows):,} groups", Grid(columns, rows, sortable=True)),
-        *(Paragraph(note, "warning") for note in run.document.get("notes", [])),
+        *(Paragraph(note) for note in run.document.get("notes", [])),
     )
 
 
 def decide(bench: Bench, given: Given) -> str:
-    """Decide, prove and attack; nothing is published or recorded."""
+    """Decide, prove and attack; nothing is published, and no release is recorded."""
     bench.place.load()
     options = _options(bench, given)
     name = bench.place.unused("draft")
