@@ -10,12 +10,14 @@ import safemargin
 from loaded import imported
 from safemargin import cli
 from safemargin.election.service import CLASSES
+from safemargin.web.workbench import SERVER
 
 SOURCE = Path(__file__).parent.parent / "src"
 PUBLIC = [getattr(safemargin, name) for name in safemargin.__all__]
 SPACES = [value for value in PUBLIC if isinstance(value, ModuleType)]
 ENTRANCES = [
     "safemargin.__main__",
+    SERVER,
     *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
     *(getattr(space, name).__module__ for space in SPACES for name in space.__all__),
     *(

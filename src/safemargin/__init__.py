@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from safemargin.verify.verify import verify
     from safemargin.voting.compare_rules import rules
     from safemargin.voting.outcome import outcome
-    from safemargin.web.serve import open_workbench
+    from safemargin.web.workbench import open_workbench
 
 __version__ = "0.1.0"
 

@@ -103,7 +103,7 @@ WITH_MEMORY = {
 """Commands that read tables of any size."""
 MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
 """Options for which no name at all says something; `--target ''` is the total."""
-EXTRAS = {"aggregate", "election", "web"}
+EXTRAS = {"aggregate", "election"}
 """Features that are installed with an extra of their name."""
 
 

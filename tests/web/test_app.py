@@ -1,6 +1,8 @@
 """The screens without a browser: every form that a person can fill in wrongly is answered in one line."""
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from safemargin.web.bench import Bench
 from safemargin.web.jobs import Job
 from safemargin.web.place import Place
 from safemargin.web.screens import SCREENS
-from safemargin.web.serve import open_workbench
+from safemargin.web.workbench import open_workbench
 from test_golden import FILES
 
 
@@ -192,3 +194,18 @@ def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
         open_workbench(tmp_path, browser=False, idle=0)
     with pytest.raises(InputError, match="there is no such file"):
         open_workbench(tmp_path / "nothing", browser=False)
+
+
+def test_the_library_works_without_the_extra() -> None:
+    """Every name can be imported; the workbench itself states what to install."""
+    script = """
+import sys
+sys.modules["uvicorn"] = sys.modules["starlette"] = None
+from safemargin import *
+try:
+    open_workbench(browser=False)
+except InputError as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "uvicorn is not installed; run: pip install 'safemargin[web]'\n"

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -177,6 +179,9 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
     write_large(tmp_path / "large")
     with opened(tmp_path, ".", chromium) as (page, context, server):
         home = page.url
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}, {}):
+            with pytest.raises(HTTPError, match="403"):
+                urlopen(Request(home, headers=headers), timeout=10)
         other = context.new_page()
         other.goto(f"{home}limits")
         page.goto(f"{home}limits")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.ui import note
-from safemargin.web.serve import IDLE, open_workbench
+from safemargin.web.workbench import IDLE, open_workbench
 
 
 def open_command(

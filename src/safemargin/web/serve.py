@@ -1,4 +1,4 @@
-"""Open the workbench: the function behind the command `open`."""
+"""The server of the workbench: loopback, one browser session, and an end when nobody looks."""
 
 import asyncio
 import contextlib
@@ -20,26 +20,10 @@ from safemargin.web.bench import Bench
 from safemargin.web.guard import Guard
 from safemargin.web.place import Place
 
-IDLE = 30.0
-"""Minutes without a window after which the workbench ends."""
 
-
-def open_workbench(
-    place: Path | str | None = None,
-    *,
-    port: int = 0,
-    browser: bool = True,
-    idle: float = IDLE,
-    ready: Callable[[str], None] = print,
-) -> None:
-    """Serve the pages of a project, a folder or a data file to this machine alone, until nobody uses them.
-
-    `ready` is called with the address, which works once. `port` 0 is any free one. Without a window for `idle` minutes,
-    and without a command at work, the function returns; an interrupt ends it too.
-    """
-    if not 0 < idle <= 24 * 60:
-        raise InputError(f"idle = {idle}: must be above 0 and at most {24 * 60} minutes")
-    opened = Place(None if place is None else Path(place))
+def serve(place: Path | None, port: int, browser: bool, idle: float, ready: Callable[[str], None]) -> None:
+    """Serve the pages until nobody uses them; then cancel what runs, and remove what was dropped."""
+    opened = Place(place)
     with contextlib.closing(_loopback(port)) as listener:
         uploads = Path(tempfile.mkdtemp(prefix="safemargin-"))
         bench = Bench(opened, uploads)
