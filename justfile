@@ -23,7 +23,7 @@ coverage:
     python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" --cov --cov-report=
     coverage report --include='src/safemargin/core/*,src/safemargin/bounds/*,src/safemargin/release/*' --fail-under=95
 
-# The documentation as a site, in the folder site
+# The documentation as a site, in the folder site; `python -m http.server --directory site` shows it with its search
 docs:
     NO_MKDOCS_2_WARNING=1 python -m mkdocs build --strict
 

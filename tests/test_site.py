@@ -4,7 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -47,7 +52,7 @@ def test_the_site_has_every_page_and_no_foreign_source(site: Path) -> None:
         ("@import url(https://fonts.example/x);", True),
         ("body{background:url('http://x.example/a.png')}", True),
         ('<a href="https://example.org">a link in prose</a>', False),
-        ('<script src="javascripts/iframe-worker.js"></script>', False),
+        ('<script src="assets/page.js"></script>', False),
     ],
 )
 def test_foreign_sources_are_found(text: str, foreign: bool) -> None:
@@ -63,20 +68,39 @@ def test_the_pictures_of_the_tutorials_can_be_taken_again(chromium: str, tmp_pat
     assert max(kept.values()) < 150_000, "bytes; a page with pictures must load quickly"
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder, without a line about each."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.mark.browser
-def test_the_search_works_from_a_folder(chromium: str, site: Path) -> None:
-    """The page is opened as a file; what it asks for is in the folder, and the search finds a page."""
+def test_links_and_search_work_without_a_network(chromium: str, site: Path) -> None:
+    """A page opened as a file leads to others; served, the search finds a page. Nothing else is asked for."""
     from playwright.sync_api import sync_playwright
 
     asked: list[str] = []
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, served(site) as address:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "index.html").as_uri())
+        page.get_by_role("link", name="demo", exact=True).first.click()
+        page.wait_for_url("**/demo.html")
+        page.goto(address)
         page.get_by_role("textbox", name="Search").fill("ledger")
         page.locator(".md-search-result__link").first.wait_for()
         found = page.locator(".md-search-result__link").first.get_attribute("href") or ""
         browser.close()
     assert "ledger" in found
-    assert len(asked) > 3 and [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert len(asked) > 3 and [url for url in asked if not url.startswith(("file:", "data:", "blob:", address))] == []
