@@ -9,15 +9,21 @@ in a process of its own. With `--spark` the published tables must be those of Du
 master and two workers is started for it; one worker is killed when half of the tasks are done.
 """
 
+import argparse
 import hashlib
 import os
-import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import duckdb
+
+import safemargin
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from spark_cluster import killing, started_cluster
 
 AXES = "20,12,8,6,4,2,3,2"
 PART = 10_000_000
@@ -76,13 +82,12 @@ def write_project(folder: Path, data: Path, axes: int) -> Path:
 def release(project: Path, out: Path, *options: str) -> tuple[float, float, float]:
     """Wall seconds, CPU seconds and peak GiB of one release."""
     command = [sys.executable, "-m", "safemargin", "release", str(project), "--out", str(out), *options]
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
-    del before
     return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / GIB
 
 
@@ -92,3 +97,60 @@ def published_hash(out: Path) -> str:
     for file in sorted((out / "published").glob("*.csv")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def compare_spark(folder: Path, project: Path, out: Path) -> None:
+    """The same release with Spark, of which a worker is killed half-way."""
+    with tempfile.TemporaryDirectory() as name:
+        settings = {"spark.executor.memory": "1500m", "spark.sql.files.maxPartitionBytes": "1m"}
+        with started_cluster(Path(name), settings, "1600M") as cluster:
+            start = time.perf_counter()
+            with killing(cluster, lambda done, tasks: tasks > 4 and done >= tasks // 2) as killed:
+                made = safemargin.release(project, engine="spark", master=cluster.master)
+            made.write(Path(name, "release"))
+            seconds = time.perf_counter() - start
+            theirs = published_hash(Path(name, "release"))
+    print(f"Spark: {seconds:.0f} s; a worker was killed after {killed[0]} of {killed[1]} tasks; published {theirs}")
+    if not killed or theirs != published_hash(out):
+        raise SystemExit("no worker was killed, or Spark gives another release")
+
+
+def measure(folder: Path, rows: int, sizes: list[int], memory: str, spark: bool = False) -> None:
+    """One line about one release."""
+    data = write_people(folder, rows, sizes)
+    project = write_project(folder, data, len(sizes))
+    with duckdb.connect(config={"memory_limit": "2GiB"}) as database:
+        names = ", ".join(name(axis) for axis in range(len(sizes)))
+        query = f"select count(*) from (select distinct {names} from '{data}/*.parquet')"
+        ((profiles,),) = database.execute(query).fetchall()
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place, "release")
+        wall, cpu, peak = release(project, out, "--memory", memory)
+        print(
+            f"{rows:>11,} rows, {len(sizes)} axes, {profiles:>9,} profiles: {cpu:7.1f} CPU s, {wall:7.1f} s, "
+            f"{peak:.2f} GiB of {memory}; published {published_hash(out)}",
+            flush=True,
+        )
+        if spark:
+            compare_spark(folder, project, out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--axes", default=AXES)
+    parser.add_argument("--memory", default="2GiB")
+    parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--curve", action="store_true")
+    said = parser.parse_args()
+    if not said.curve:
+        return measure(said.folder, said.rows, [int(size) for size in said.axes.split(",")], said.memory, said.spark)
+    for rows in (100_000, 1_000_000, 10_000_000):  # rows, at first with more profiles too
+        measure(said.folder, rows, [int(size) for size in AXES.split(",")], said.memory)
+    for sizes in ("20,12", "20,12,8,6", "20,12,8,6,4,2", "40,20,12,8,6,4,2"):  # axes, and profiles with them
+        measure(said.folder, 1_000_000, [int(size) for size in sizes.split(",")], said.memory)
+
+
+if __name__ == "__main__":
+    main()

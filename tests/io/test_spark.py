@@ -3,14 +3,8 @@
 import importlib
 import os
 import shutil
-import signal
 import socket
-import subprocess
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +15,7 @@ import safemargin
 from safemargin.core import InputError
 from safemargin.io import Address, Profiles, open_counted
 from safemargin.io import spark as engine
+from spark_cluster import Cluster, killing, started_cluster
 
 PARTS = 24
 """Files of the table, each a task."""
@@ -38,18 +33,6 @@ def both(path: Path, columns: tuple[str, ...]) -> tuple[object, object]:
     )  # type: ignore[return-value]
 
 
-@dataclass
-class Cluster:
-    """A master and two workers, each a process group of its own with its executors."""
-
-    master: str
-    workers: list["subprocess.Popen[bytes]"]
-
-    def kill(self, worker: int) -> None:
-        os.killpg(self.workers[worker].pid, signal.SIGKILL)
-        self.workers[worker].wait()
-
-
 @pytest.fixture(scope="module", name="pyspark")
 def fixture_pyspark() -> Any:
     """Spark and Java, whose absence is a failure in CI and a skip elsewhere."""
@@ -65,54 +48,11 @@ def fixture_pyspark() -> Any:
 
 @pytest.fixture(scope="module", name="cluster")
 def fixture_cluster(pyspark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("cluster")
-    (folder / "spark-defaults.conf").write_text("spark.executor.memory 512m\nspark.sql.files.maxPartitionBytes 4m\n")
-    places = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
-    places["JAVA_TOOL_OPTIONS"] = (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # six machines of Java start: half the time
-    )
-    environment = {**os.environ, **places, "SPARK_DAEMON_MEMORY": "256m"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(name: str, *arguments: str) -> None:
-        command = [
-            Path(pyspark.__path__[0], "bin", "spark-class"),
-            f"org.apache.spark.deploy.{name}",
-            "--webui-port",
-            "0",
-        ]
-        with (folder / f"log{len(started)}").open("wb") as log:
-            started.append(
-                subprocess.Popen(
-                    [*command, *arguments], env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder
-                )
-            )
-
-    before = {name: os.environ.get(name) for name in places}
-    os.environ.update(places)
-    try:
-        start("master.Master", "--host", "127.0.0.1", "--port", str(port))
-        master = f"spark://127.0.0.1:{port}"
-        for _ in range(2):  # a worker waits for its master
-            start("worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "600M", master)
-        for _ in range(1200):
-            if (folder / "log0").read_bytes().count(b"Registering worker") == 2:
-                break
-            time.sleep(0.1)
-        yield Cluster(master, started[1:])
-    finally:
-        for process in started:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    # Six machines of Java start: without their second compiler that takes half of the time.
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    settings = {"spark.executor.memory": "512m", "spark.sql.files.maxPartitionBytes": "4m"}
+    with started_cluster(tmp_path_factory.mktemp("cluster"), settings, "600M", options) as cluster:
+        yield cluster
 
 
 @pytest.fixture(name="project")
@@ -134,28 +74,10 @@ def published(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_a_worker_dies_and_the_release_is_the_same(
-    pyspark: Any, cluster: Cluster, project: Path, tmp_path: Path
-) -> None:
-    done: list[int] = []
-    ended = threading.Event()
-
-    def kill_half_way() -> None:
-        while not ended.is_set():
-            with suppress(Exception):  # while Spark starts, and when it has ended, it knows of no stages
-                tracker = pyspark.SparkContext._active_spark_context.statusTracker()
-                for info in map(tracker.getStageInfo, tracker.getActiveStageIds()):
-                    if info.numTasks >= PARTS // 2 and info.numCompletedTasks > 2:
-                        done.append(info.numTasks - info.numCompletedTasks)
-                        return cluster.kill(0)
-            time.sleep(0.005)
-
-    killer = threading.Thread(target=kill_half_way)
-    killer.start()
-    safemargin.release(project, engine="spark", master=cluster.master).write(tmp_path / "spark")
-    ended.set()
-    killer.join()
-    assert done and done[0] > 0, "no worker was killed while the job ran"
+def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Path, tmp_path: Path) -> None:
+    with killing(cluster, lambda done, tasks: tasks >= PARTS // 2 and done > 2) as killed:
+        safemargin.release(project, engine="spark", master=cluster.master).write(tmp_path / "spark")
+    assert killed and killed[0] < killed[1], "no worker was killed while the job ran"
     safemargin.release(project).write(tmp_path / "duck")
     assert published(tmp_path / "spark") == published(tmp_path / "duck")
 
