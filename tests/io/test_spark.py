@@ -15,6 +15,9 @@ import safemargin
 from safemargin.core import InputError
 from safemargin.io import Address, Profiles, open_counted
 from safemargin.io import spark as engine
+from safemargin.topdown.country import write_country
+from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.tabulate import count_people, read_spine
 from spark_cluster import Cluster, killing, started_cluster
 
 PARTS = 24
@@ -118,6 +121,15 @@ def test_values_and_odd_files_are_read_alike(pyspark: Any, tmp_path: Path) -> No
     duckdb.sql(f"copy (select 1 as whole) to '{tmp_path}/other.parquet'")
     with pytest.raises(InputError, match="has other columns"):
         open_counted(Address(f"file://{tmp_path}/*.parquet"), engine="spark").profiles(("whole",))
+
+
+@pytest.mark.slow
+def test_topdown_counts_people_alike(pyspark: Any, tmp_path: Path) -> None:
+    plain = TopDownProject.load(write_country(tmp_path / "country", 3_000, 30))
+    spark = plain.model_copy(update={"data": plain.data.model_copy(update={"engine": "spark"})})
+    ours, theirs = read_spine(plain), read_spine(spark)
+    assert ours.names == theirs.names
+    assert (count_people(plain, ours) == count_people(spark, theirs)).all()
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         shown_value,
         twice_in,
     )
+    from safemargin.io.spark import open_spark
     from safemargin.io.sqlite import open_sqlite, table_names
     from safemargin.io.tables import (
         axes,

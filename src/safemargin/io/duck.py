@@ -53,7 +53,7 @@ class DuckSource:
 
     `numbered` says that the file stores texts once and then their numbers: what depends on one text is then cheap.
     `held` are data in memory; `path` is then only what messages call them, as it is for a table in several `parts`.
-    `stamps` are those of the files when they were opened; `people` is the SQL that says how many rows a row stands for.
+    `stamps` are those of the files when they were opened; `rows` is the SQL of how many rows a row stands for.
     """
 
     path: Path
@@ -63,12 +63,17 @@ class DuckSource:
     held: object = field(default=None, compare=False, repr=False)
     parts: tuple[Path, ...] = ()
     stamps: Stamps = ()
-    people: str = "count(*)"
+    rows: str = "1"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(self.fields)
+
+    @property
+    def number(self) -> str:
+        """The SQL of how many rows there are in a group."""
+        return "count(*)" if self.rows == "1" else f"sum({self.rows})::bigint"
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -92,7 +97,7 @@ class DuckSource:
                 if (counted := _counted_by_place(database, self.scan, texts)) is not None:
                     return Profiles(columns, *counted)
             database.execute(
-                f"create temp table profile as select {wanted}, {self.people} as n from {self.scan} group by all"
+                f"create temp table profile as select {wanted}, {self.number} as n from {self.scan} group by all"
             )
             for name, key in zip(columns, keys, strict=True):
                 if name not in values:
@@ -302,7 +307,7 @@ def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSour
 def open_counts(path: Path, columns: Sequence[str], counted: object) -> DuckSource:
     """Distinct rows that another engine counted: an Arrow table with columns k0, k1, ... and their number n."""
     fields = {name: f"k{place}" for place, name in enumerate(columns)}
-    return DuckSource(path, HELD, fields, held=_ArrowStream(counted), people="sum(n)::bigint")
+    return DuckSource(path, HELD, fields, held=_ArrowStream(counted), rows="n")
 
 
 def open_memory(data: object, name: str = "data") -> DuckSource:

@@ -15,13 +15,14 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from safemargin.core import InputError, TooLargeError, memory_limit, without_memory_limit
 from safemargin.io.csv_text import csv_header
-from safemargin.io.duck import connected, literal, open_counts
+from safemargin.io.duck import DuckSource, connected, literal, open_counts
 from safemargin.io.files import Profiles, check_columns, check_names, require_file, suffix
 from safemargin.io.places import Address, Stamps, check_unchanged, stamped
 
@@ -36,10 +37,9 @@ PATIENCE = 60
 """Seconds for which a cluster may be without any worker: Spark itself would wait for ever."""
 POLLED = 0.2
 """Seconds between two looks at the cluster."""
-ODD = r'^\s*"|[\r\n]'
-"""What a value may hold where a quote does not end: Spark reads on to the next one, DuckDB refuses the file."""
-REPLACED = "\ufffd"
-"""What Spark makes of bytes that are not UTF-8: different values would become one."""
+ODD = '^\\s*"|[\\r\\n\ufffd]'
+"""What values hold where a quote does not end, on which Spark reads on and DuckDB refuses the file, and where bytes are
+not UTF-8, of which Spark makes one sign, so that different values would become one."""
 
 # Rows must never be dropped, whatever the defaults of a cluster say; texts must be those that DuckDB reads.
 SESSION = {
@@ -70,28 +70,30 @@ class SparkSource:
 
     def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
         """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
+        return self.counted(columns).profiles(columns, values)
+
+    def counted(self, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> DuckSource:
+        """Distinct rows of `columns`, and of those in `optional` that there are, as a table that DuckDB can scan."""
         check_unchanged(self.stamps)
         try:
             with session(self.path, self.master) as spark:
-                counted = _watched(spark, self.path, self.master, lambda: self._counted(spark, columns))
+                work = partial(self._counted, spark, columns, optional)
+                names, counted = _watched(spark, self.path, self.master, work)
         except InputError:
             check_unchanged(self.stamps)  # says more than what Spark makes of a file that changed
             raise
         check_unchanged(self.stamps)
-        found = open_counts(self.path, columns, counted).profiles(columns, values)
-        for name, labels in zip(columns, found.labels, strict=True):
-            if self.csv and any(REPLACED in label for label in labels):
-                raise InputError(f"{self.path}: column {name!r} is not UTF-8 throughout; save the file as UTF-8")
-        return found
+        return open_counts(self.path, names, counted)
 
-    def _counted(self, spark: Any, columns: tuple[str, ...]) -> Any:
-        """The distinct rows as an Arrow table with columns k0, k1, ... and n."""
+    def _counted(self, spark: Any, columns: tuple[str, ...], optional: tuple[str, ...]) -> tuple[tuple[str, ...], Any]:
+        """The columns that there are, and their distinct rows as an Arrow table with columns k0, k1, ... and n."""
         from pyspark.sql import functions
 
         frame = self._frame(spark)
         names = self.csv[0] if self.csv else tuple(frame.columns)
         check_names(self.path, list(names))
         check_columns(self.path, names, columns)
+        columns = tuple(dict.fromkeys([*columns, *(name for name in optional if name in names)]))
         fields = {name: f"c{place}" if self.csv else name for place, name in enumerate(names)}
         keys = [frame[_quoted(fields[name])].alias(f"k{place}") for place, name in enumerate(columns)]
         before = None if self.stamps else _listing(spark, frame)
@@ -105,7 +107,7 @@ class SparkSource:
             )
         if before is not None and _listing(spark, self._frame(spark)) != before:
             raise InputError(f"{self.path}: changed while it was read; run again when nobody writes it")
-        return counted
+        return columns, counted
 
     def _frame(self, spark: Any) -> Any:
         """The table; the files at an address must have the same columns, since Spark takes an absent one for empty."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError
 from pydantic import model_validator as model_rule
@@ -59,6 +59,8 @@ class PeopleSection(ConfigSection):
     file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
     count: Name | None = Field(default=None, description="column with the number of people a row stands for")
     unit: Name = Field(default="person", description="what a record is: person, household, ...")
+    engine: Literal["duckdb", "spark"] = Field(default="duckdb", description="what counts the people")
+    master: Name | None = Field(default=None, description="cluster of Spark, as in spark://HOST:7077; default: local")
 
 
 class SpineSection(ConfigSection):

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError, exact_number, frozen
-from safemargin.io import DuckSource, check_columns, connected, open_source
+from safemargin.io import DuckSource, check_columns, connected, open_source, open_spark
 from safemargin.topdown.attributes import Attributes, MarginQuery
 from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit, Spine, build_spine
 from safemargin.topdown.project import BoundsSection, FileSection, TopDownProject
@@ -47,10 +47,10 @@ def read_design(project: TopDownProject) -> Design:
 def read_spine(project: TopDownProject) -> Spine:
     """The tree of areas, from the file that lists them or from the people."""
     path, levels = project.spine.file or project.data.file, project.spine.levels
-    source = _source(path)
+    source = _people(project, levels) if project.spine.file is None else _source(path)
     check_columns(path, source.columns, levels)
     wanted = ", ".join(_text(source, name) for name in levels)
-    with connected(path) as database:
+    with source.connected() as database:
         paths = database.execute(f"select distinct {wanted} from {source.scan}").fetchall()
     try:
         return build_spine(project.levels, project.spine.root, paths)
@@ -68,12 +68,13 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
         count = "count"
     own = path is None
     path = path or project.data.file
-    source = _source(path)
     columns = (spine.levels[-1], *kinds.names)
-    check_columns(path, source.columns, (*columns, *([count] if count else [])))
+    wanted = (*columns, *([count] if count else []))
+    source = _people(project, wanted) if own else _source(path)
+    check_columns(path, source.columns, wanted)
     fields = ", ".join(f"{_text(source, name)} as k{index}" for index, name in enumerate(columns))
-    with connected(path) as database:
-        number = "count(*)"
+    with source.connected() as database:
+        number = source.number
         if count is not None:
             number = _checked_sum(database, source, count)
         # One GROUP BY in the engine: memory is that of the occupied cells, not of the people.
@@ -89,6 +90,16 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
     counts = np.zeros(len(spine.names[-1]) * kinds.cells(kinds.detailed), dtype=np.int64)
     np.add.at(counts, flat, np.asarray(rows["n"], dtype=np.int64))
     return counts.reshape(len(spine.names[-1]), -1)
+
+
+def _people(project: TopDownProject, columns: Sequence[str]) -> DuckSource:
+    """The people, or with Spark their distinct rows of `columns` and of the wider areas, with their numbers."""
+    data = project.data
+    if data.engine == "duckdb":
+        if data.master is not None:
+            raise InputError(f"data.master = {data.master!r}: is the cluster of Spark; set data.engine, or remove it")
+        return _source(data.file)
+    return open_spark(data.file, None, data.master).counted(tuple(columns), tuple(project.spine.levels))
 
 
 def _source(path: Path) -> DuckSource:
@@ -110,7 +121,7 @@ def _checked_sum(database: duckdb.DuckDBPyConnection, source: DuckSource, column
     ).fetchall()
     if bad:
         raise InputError(f"{source.path}: column {column!r} holds {bad[0][0]!r}, which is not a number of people")
-    return f"sum({number})"
+    return f"sum({number} * {source.rows})"
 
 
 def _coded(
