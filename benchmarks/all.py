@@ -132,7 +132,7 @@ def bounds() -> list[Line]:
             Line(f"all linear bounds, {words}", "HiGHS, cold", real.wall, cold.wall, "the same on the sample"),
             Line(f"all linear bounds, {words}", "scipy linprog", real.wall, scipy.wall, "the same on the sample"),
             Line(
-                f"which cells are known to within 3, {words}", "HiGHS, cold", decided.wall, cold.wall, "ours are whole"
+                f"cells known to within 3, {words}", "HiGHS, cold", decided.wall, cold.wall, "ours for integer tables"
             ),
         ]
     return lines
