@@ -90,7 +90,7 @@ class Findings(Result):
             Paragraph(gap_words(self.exposure), "warning"),
             Section("Attacks", Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
             *found_sections(self.attempts),
-            OnPage(closest_calls(self.exposure, self.target)),
+            OnPage(closest_calls(self.exposure, self.target, self.printed)),
         )
 
     def write_cells(self, path: Path | str) -> None:

@@ -290,15 +290,22 @@ MOST_BARS = 40
 TICKS = 4
 
 
-def closest_calls(exposure: Exposure, target: Target) -> Section | None:
-    """The intervals that are most revealing as bars, with the limits and the share that an analyst would guess."""
-    rows = entries(exposure, target, ranked(exposure, target, MOST_BARS))
+def closest_calls(exposure: Exposure, target: Target, printed: BoolArray | None = None) -> Section | None:
+    """The intervals that are most revealing as bars, with the limits and the share that an analyst would guess.
+
+    Cells that are `printed` are read, not inferred.
+    """
+    options = exposure.lower.size // max(len(exposure.cells), 1)
+    places = ranked(exposure, target, MOST_BARS if printed is None else exposure.lower.size)
+    places = places if printed is None else places[~printed[places // options]][:MOST_BARS]
+    count = exposure.lower.size if printed is None else int((~printed).sum()) * options
+    rows = entries(exposure, target, places)
     if not rows or not exposure.cells.axes:
         return None
     known = all(row["interval"] is not None for row in rows)
     end = 1.0 if known else float(max([1, *(row["upper"] for row in rows if row["upper"] < UNBOUNDED)]))
     ends = [percent(t / TICKS) if known else f"{round(end * t / TICKS):,}" for t in range(TICKS + 1)]
-    intro = f"The {len(rows)} of {plural(exposure.lower.size, 'interval')} that are most revealing. "
+    intro = f"The {len(rows)} most revealing of {plural(count, 'interval')}. "
     intro += "A share outside its bar contradicts the published data."
     intro += "" if exposure.people is None else " The lines are the limits of the target."
     intro += "" if exposure.fitted is None else " The dot is the share that an analyst would guess."

@@ -113,9 +113,12 @@ class Suppression(Result):
         if not count:
             return
         least, most = pattern.primary
-        nobody = f"none to within {pattern.tau}" if pattern.tau else "none exactly"
-        exposed = plural(len(pattern.exposed), "primary count")
-        yield f"{exposed} can be inferred to lie in {least} to {most}, {nobody}."
+        known = f"to within {pattern.tau}" if pattern.tau else "exactly"
+        if len(pattern.exposed):
+            exposed = plural(len(pattern.exposed), "primary count")
+            yield f"{exposed} can be inferred to lie in {least} to {most}, none {known}."
+        else:
+            yield f"No primary count can be inferred to lie in {least} to {most}, or {known}."
         if pattern.insiders:
             people = "A respondent" if pattern.insiders == 1 else f"A coalition of {pattern.insiders} respondents"
             yield f"{people} cannot infer a suppressed count that includes others."

@@ -1,7 +1,7 @@
 """Ways to publish side by side: figures, document, terminal and page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from safemargin.core import Guarantee, Target
@@ -139,7 +139,9 @@ class Comparison(Result):
         return Report(
             f"{self.title}: ways to publish",
             _scope(self),
-            Section("What is kept, and who is exposed", Chart(tradeoff_chart(self), caption), Grid(KEPT, kept)),
+            Section(
+                "What is kept, and who is exposed", Chart(tradeoff_chart(self), caption, fits=True), Grid(KEPT, kept)
+            ),
             Section(
                 "Global differential privacy",
                 DP_WORDS,
@@ -259,11 +261,15 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
         for number, method in enumerate(comparison.methods, 1)
         if method.mean_error is not None and method.family != GLOBAL_DP
     ]
+    for value, *others in _close_together(values):  # one label for points that cover each other
+        value["words"] = ", ".join([value["words"], *(other["words"] for other in others)])
+        for other in others:
+            other["words"] = ""
     families = list(dict.fromkeys(value["family"] for value in values))
     axis = {"format": ".0%", "title": "counts published exactly", "grid": True, "tickCount": 5}
     x = {"field": "kept", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
     y = {"field": "people", **_symlog("people exposed", 1, [value["people"] for value in values])}
-    legend = {"title": None, "labelFontSize": 12, "labelLimit": 0, "orient": "top", "columns": 3}
+    legend = {"title": None, "labelFontSize": 12, "labelLimit": 0, "orient": "top", "columns": 3, "columnPadding": 16}
     family = {"field": "family", "type": "nominal", "legend": legend}
     colour = {**family, "scale": {"domain": families, "range": FAMILY_COLOURS[: len(families)]}}
     shape = {**family, "scale": {"domain": families, "range": FAMILY_SHAPES[: len(families)]}}
@@ -273,6 +279,14 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
     }
     labels = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
     return {"data": {"values": values}, "width": STACK_WIDTH - 60, "height": 280, "layer": [points, labels]}
+
+
+def _close_together(values: Sequence[Spec]) -> Iterable[list[Spec]]:
+    """Points whose labels would cover each other: within a twentieth of the width, and of nearly as many people."""
+    places: dict[tuple[int, int], list[Spec]] = {}
+    for value in values:
+        places.setdefault((round(value["kept"] * 20), round(2 * math.log1p(value["people"]))), []).append(value)
+    return places.values()
 
 
 def _scope(comparison: Comparison) -> str:
