@@ -3,11 +3,13 @@
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from commands import SCRIPT, Ran
 from safemargin import election
+from safemargin.election.report import ElectionRehearsal
 
 pytestmark = pytest.mark.slow
 
@@ -50,3 +52,12 @@ def test_killing_every_role_loses_and_doubles_nothing(tmp_path: Path) -> None:
 def test_killing_every_role_on_postgres(tmp_path: Path, postgres: str) -> None:
     found = election.rehearse(tmp_path / "out", voters=30, seed=3, kill=True, database=postgres)
     assert not found.facts.check.findings and found.facts.lost == 0 and found.facts.kills, found.to_json()
+
+
+def test_a_rehearsal_below_the_minimum_says_so(tmp_path: Path) -> None:
+    noted = {"issued": 19, "accepted": 19, "opened": False}
+    check = SimpleNamespace(
+        enrolled=20, dimensions={"age": noted}, turnout={}, findings=[], certified=False, verified=True
+    )
+    facts = SimpleNamespace(check=check, folder=tmp_path, lost=0, kills=0, seconds=1.0, storage={}, holds=False)
+    assert "age: 19 answers are fewer than the minimum, so it was not opened" in ElectionRehearsal(facts).to_text()

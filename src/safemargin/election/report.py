@@ -125,6 +125,17 @@ class ElectionRehearsal(Result):
         return {"schema": SCHEMA, **facts_document(self.facts)}
 
     @property
+    def _reasons(self) -> list[str]:
+        """Why there is no certified release although nothing is wrong with the board."""
+        if self.facts.check.certified:
+            return []
+        closed = [
+            (name, noted["accepted"]) for name, noted in self.facts.check.dimensions.items() if not noted["opened"]
+        ]
+        few = [f"{name}: {count:,} answers are fewer than the minimum, so it was not opened" for name, count in closed]
+        return few or ["no release of these answers meets the target"]
+
+    @property
     def rows(self) -> list[list[str]]:
         """A row per party: what it sees, what not, and what it keeps."""
         rows = []
@@ -147,7 +158,7 @@ class ElectionRehearsal(Result):
             "What each role could see",
             Headline("sound" if self.holds else "unsound", verdict),
             f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
-            Points(self.facts.check.findings),
+            Points([*self.facts.check.findings, *self._reasons]),
             Grid(["dimension", "issued", "accepted", "opened"], rows),
             InTerminal(*(Paragraph(f"{name}: {document[name]}", "quiet") for name in ("board", "release", "views"))),
             OnPage(
