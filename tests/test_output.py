@@ -1,12 +1,15 @@
-"""A standard output that is closed or full: the exit code is not 1, and what was recorded is named."""
+"""A standard output that is closed or full, and errors that nobody foresaw: one line, and the exit code is not 1."""
 
 import os
+import re
 import subprocess
+import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from commands import SCRIPT
+from commands import SCRIPT, in_process
 
 ROWS = "".join(f"{site},{answer}\n" * 45 for site in ("N", "S") for answer in ("yes", "no"))
 CALL = [str(SCRIPT), "release", "votes.csv", "--answer", "answer", "--by", "site", "--out", "out"]
@@ -34,3 +37,23 @@ def test_a_full_output_after_a_release(folder: Path) -> None:
         ran = subprocess.run(CALL, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
     assert ran.returncode == 2
     assert "standard output cannot be written (No space left on device); but out is complete" in ran.stderr
+
+
+def test_an_error_that_nobody_foresaw(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+    (folder / "temporary").mkdir()
+    monkeypatch.setattr(import_module("safemargin.release.decide.decide"), "prove", fail)
+    ran = in_process(monkeypatch, capsys)(*CALL[1:])
+    assert ran.code == 70
+    assert len(ran.err.splitlines()) == 1 and "internal error: KeyError: 'surprise'" in ran.err
+    details = re.search(r"the details are in (\S+), please report them", ran.err)
+    assert details is not None
+    text = Path(details[1]).read_text()
+    assert "Traceback" in text and "surprise" in text
+    assert not (folder / "out").exists()

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from commands import in_process
 from recorded import fast_folder, make
 from safemargin.core import InputError, OutputError, SafemarginError
 from safemargin.io import read_json
+from safemargin.io.folder import _machine
 from safemargin.release.ledger import file as ledger_file
 from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import Entry
@@ -217,3 +219,17 @@ def test_only_the_owner_can_read_a_ledger(ledger: Path, tmp_path: Path, umask: i
         os.umask(before)
     assert (tmp_path / "l.sqlite").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "out/confidential").stat().st_mode & 0o777 == 0o700
+
+
+def test_drafts_of_killed_runs_are_listed_and_removed(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, run = copied(ledger, tmp_path), in_process(monkeypatch, capsys)
+    dead, alive = (tmp_path / f".out-draft-{_machine()}-{process}-x" for process in (999_999_999, os.getpid()))
+    for draft in (dead, alive):
+        (draft / "published").mkdir(parents=True)
+    assert run("ledger", path).err == "" and dead.exists()
+    ran = run("ledger", path, "--clean")
+    assert ran.code == 0 and ran.err.split() == ["safemargin:", "removed", str(dead)]
+    assert not dead.exists() and alive.exists()
+    assert run("ledger", path, "--clean").err == ""

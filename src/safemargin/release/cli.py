@@ -221,7 +221,7 @@ def ledger(
     result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
     for draft in stale_drafts(file.resolve().parent) if clean else ():
         shutil.rmtree(draft, ignore_errors=True)
-        note(f"removed {draft}")
+        note(f"{draft}: cannot be removed" if draft.exists() else f"removed {draft}")
     print_result(result, as_json, page)
 
 
