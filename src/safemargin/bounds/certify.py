@@ -98,7 +98,7 @@ def some_table(known: System) -> IntArray | None:
     counts = rounder.round(rounder.guess()) if rounder.possible else None
     if counts is None:
         counts = rounder.round(Family(known, known.low, known.high).fit().values)
-    if counts is None and can_mend(rounder):
+    if counts is None and can_mend(rounder):  # not where exchanges could do: what they miss there takes long to prove
         counts = table_by_mending(rounder, Program(known, *propagate(known)), numpy_generator(SEED + 9))
     return counts
 

@@ -47,7 +47,7 @@ class Effort:
     work_for_400_programs: int = 8_000
     work_for_60_programs: int = 40_000
     # Blocks beyond which such programs cost more than that: 0.06 s each with 12 axes of 2,000 people, 1 s with 40.
-    plain_blocks: int = 8
+    many_blocks: int = 16
     # Programs before a release with suppressed groups is searched: on Adult the second finds what 60 s of search miss.
     probes: int = 6
     # Integer programs for what is still open in a certificate: exact for systems this small, with a time limit in case.
@@ -132,6 +132,8 @@ class Effort:
     # --- many axes: sets of changes (birthday.py) ---------------------------------------------------------------------
     # Published blocks from which tables are mended by sets of changes; with fewer, exchanges of pairs nearly always do.
     birthday_blocks: int = 5
+    # Blocks up to which all are tried, and tables are exchanged further.
+    plain_blocks: int = 8
     # Random sets that chances are estimated from; levels, so that a set has at most 2^6 changes; the shortest lists
     # and the longest: half a million sets of 32 changes are 128 MB, and a search takes 10 s.
     birthday_sample: int = 4_096

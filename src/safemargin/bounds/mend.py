@@ -15,13 +15,17 @@ from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import Level, open_cells
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
-from safemargin.core import FloatArray, Generator, IntArray, distinct
+from safemargin.core import FloatArray, Generator, IntArray, distinct, numpy_generator
 
 
 def can_mend(rounder: Rounder) -> bool:
-    """Whether so many blocks of slices are published, every one of them exactly, that pairs of profiles are rare."""
+    """Whether so many blocks of slices are published, every one of them exactly, that few profiles have a neighbour."""
     exact = rounder.possible and bool((rounder.least == rounder.most).all())
-    return exact and len(rounder.exchanges.tops) >= EFFORT.birthday_blocks
+    if not exact or len(rounder.exchanges.tops) < EFFORT.birthday_blocks:
+        return False
+    blocks = rounder.known.blocks[list(rounder.exchanges.tops)]
+    numbers = numpy_generator(0).integers(0, 2**64, size=rounder.known.slices.shape[0] + 1, dtype=np.uint64)
+    return not _have_neighbours(numbers[blocks])
 
 
 class Mender:
