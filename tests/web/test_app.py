@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from safemargin import release
 from safemargin.core import InputError
 from safemargin.release.project import Project
 from safemargin.web.app import App
@@ -124,6 +125,30 @@ def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
         time.sleep(0.02)
     assert (job.state, job.message) == ("failed", "wrong.csv: line 2: count = 'many': is not a number")
     assert job.command == "safemargin audit wrong.csv"
+
+
+def test_what_the_page_publishes_is_what_the_library_writes(page: TestClient, bench: Bench) -> None:
+    """Every published file, byte for byte; without a ledger, whose chain differs from run to run."""
+    folder, project = bench.place.folder, bench.place.project
+    assert project is not None
+    project.write_text(FILES["project.toml"].partition("[ledger]")[0], encoding="utf-8")
+    stated = {"state": "sound", "sentence": "", "detail": ""}
+    command = "safemargin release project.toml"
+    (folder / "draft/confidential").mkdir(parents=True)
+    (folder / "draft/confidential/plan.json").write_text(
+        json.dumps({"cells": [], "verdict": stated, "answers": [], "certified": True, "command": command})
+    )
+    form = {"do": "publish", "decided": "Ada", "checked": "Emmy"}
+    assert page.post("publish", data=form).headers["location"] == "job?id=1"
+    release(project).write(folder / "again")
+    while bench.jobs.running is not None:
+        time.sleep(0.02)
+    assert bench.jobs.jobs[1].state == "done", bench.jobs.jobs[1].message
+    ours, theirs = ({path.name: path.read_bytes() for path in (folder / name / "published").iterdir()} for name in RUNS)
+    assert ours == theirs and "certificate.json" in ours
+
+
+RUNS = ("release", "again")
 
 
 def started(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
