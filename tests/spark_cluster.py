@@ -32,6 +32,7 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
 
     (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     places = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
+    places["SPARK_LOCAL_DIRS"] = str(folder / "local")  # a worker that is killed does not remove its files
     places["JAVA_TOOL_OPTIONS"] = options
     before = {name: os.environ.get(name) for name in places}
     os.environ.update(places)
