@@ -1,5 +1,6 @@
 """Rules, axioms, ties, incomplete votes, and files."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -209,8 +210,8 @@ def test_a_tie_of_all_others_at_the_end_of_a_vote_is_as_if_it_stopped_there(tmp_
         ("ranking,count\na>b\nb>a,3\n", r"line 2: has 1 fields, the header has 2"),
         ("ranking,count,count\na>b,2,9\nb>a,3,1\n", r"column 'count' occurs twice"),
         ("ranking,,count\na>b,2,9\nb>a,3,1\n", r"column 2 has no name"),
-        ("ranking,count\na>b,\nb>a,3\n", r"line 2: count '' is not a whole number"),
-        ("ranking,count\na>b,\u00b2\nb>a,3\n", r"line 2: count '\u00b2' is not a whole number"),
+        ("ranking,count\na>b,\nb>a,3\n", r"line 2: count '' is not a number"),
+        ("ranking,count\na>b,\u00b2\nb>a,3\n", r"line 2: count '\u00b2' is not a number"),
     ],
 )
 def test_votes_that_could_be_misread_are_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -268,3 +269,25 @@ def test_a_settled_election_has_the_same_winner_whatever_is_added(name: str) -> 
     assert 20 < settled.sum() < 400
     for add in adds:
         assert (rule.winners(sums + add)[settled] == rule.winners(sums)[settled]).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ranking,votes\na>b,10\nb>a,90\n", "column 'votes' holds numbers only; call it 'count', or remove it"),
+        ("ranking,count\na>b,１０\nb>a,90\n", "line 2: count '１０' is not a number"),
+        ("ranking,count\na>b,2.5\nb>a,90\n", "line 2: count '2.5' is not a whole number"),
+    ],
+)
+def test_no_vote_vanishes_from_a_file(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_ballots(path)
+
+
+def test_columns_of_a_belief_that_would_have_no_effect(tmp_path: Path) -> None:
+    path = tmp_path / "belief.csv"
+    path.write_text("ranking,probability,count\na>b,0.5,10\nb>a,0.5,90\n")
+    with pytest.raises(InputError, match="column 'count' would have no effect beside probability; remove it"):
+        read_belief(path)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io import read_sheet, read_text
+from safemargin.io import BadText, is_number, read_sheet, read_text, whole_number
 from safemargin.voting.election import Belief, GroupedBelief, ShareBox, UrnBelief, from_counts, mallows
 from safemargin.voting.rule import Ranking, parse_ranking, places_in, strict_ranking
 from safemargin.voting.rules import number
@@ -72,6 +72,8 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> AnyBelief:
     urn, or `dispersion` of Mallows models; with `group` and `voters`, `probability` by group."""
     rows = _rows(path)
     names = names or names_in(path)
+    if rows:
+        _check_form(path, set(rows[0][1]))
     if rows and {"group", "voters", "probability"} <= set(rows[0][1]):
         return _read_groups(path, rows, names)
     if rows and "dispersion" in rows[0][1]:
@@ -106,6 +108,26 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> AnyBelief:
     raise InputError(
         f"{path}: needs a column 'probability', or 'low' and 'high', or 'count', or 'balls', or 'dispersion'"
     )
+
+
+FORMS = (
+    {"group", "voters", "probability"},
+    {"dispersion", "weight"},
+    {"dispersion"},
+    {"probability"},
+    {"low", "high"},
+    {"count"},
+    {"balls"},
+)
+"""The columns that a file of beliefs may have beside `ranking`; the first form that is there is read."""
+
+
+def _check_form(path: Path, columns: set[str]) -> None:
+    """Refuse columns that would have no effect: two forms in one file, or a name that is not known."""
+    form = next((form for form in FORMS if form <= columns), None)
+    if form is not None and (more := sorted(columns - form - {"ranking"})):
+        used = ", ".join(sorted(form))
+        raise InputError(f"{path}: column {more[0]!r} would have no effect beside {used}; remove it")
 
 
 def _read_groups(path: Path, rows: list[tuple[str, dict[str, str]]], names: tuple[str, ...]) -> GroupedBelief:
@@ -161,16 +183,22 @@ def read_ballots(path: Path, names: tuple[str, ...] | None = None) -> Ballots:
         return _read_preflib(path)
     names = names or names_in(path)
     counts: dict[Ranking, int] = {}
-    for where, row in _rows(path):
+    rows = _rows(path)
+    # A column of numbers that is not called `count` is most likely how often a vote was cast: 90 votes would be one.
+    for column in rows[0][1] if rows and "count" not in rows[0][1] else ():
+        if column != "ranking" and all(is_number(row[column]) for _, row in rows):
+            raise InputError(f"{path}: column {column!r} holds numbers only; call it 'count', or remove it")
+    for where, row in rows:
         vote = parse_ranking(row["ranking"], names, where)
         counts[vote] = counts.get(vote, 0) + _count(row.get("count", "1"), where)
     return Ballots(names, counts)
 
 
 def _count(text: str, where: str) -> int:
-    if not text.strip().isdecimal():
-        raise InputError(f"{where}: count {text!r} is not a whole number")
-    return int(text)
+    try:
+        return whole_number(text)
+    except BadText as reason:
+        raise InputError(f"{where}: count {text!r} {reason}") from None
 
 
 def _read_preflib(path: Path) -> Ballots:
