@@ -176,9 +176,7 @@ def test_polls_count_whole_votes(run: Run, tmp_path: Path) -> None:
     for count, wrong in (("5.5", "is not a whole number"), ("-1", "is negative"), ("", "is not a number")):
         poll.write_text(f"ranking,count\na>b,{count}\nb>a,1\n")
         said = run("outcome", "--voters", "5", "--belief", poll)
-        assert said.code == 2 and re.search(
-            rf"line 2: count {count!r} is (not a (whole )?number|negative|not finite)", said.err
-        )
+        assert said.code == 2 and f"line 2: count {count!r} {wrong}" in said.err
 
 
 def project(folder: Path, more: str = "") -> Path:
