@@ -7,8 +7,10 @@ import pytest
 
 from cases import Town
 from reruns import attacked, random_city, run, unguarded, with_votes, witnesses
-from safemargin.core import Target
+from safemargin.core import Target, onlooker_with_roll
+from safemargin.release.decide.decide import decided
 from safemargin.release.decide.hide import dealt
+from safemargin.release.decide.rerun import Reasons
 
 
 def broken(seeds: Iterable[int], wide: bool = False) -> tuple[list[object], int, int]:
@@ -119,3 +121,23 @@ def test_the_proof_of_a_release_sees_only_what_the_release_prints() -> None:
             assert [t.counts.tolist() for t in other.tables] == [t.counts.tolist() for t in plan.tables]
             compared += 1
     assert compared >= 4
+
+
+def test_whoever_has_no_time_left_can_stop_the_rule_at_every_step() -> None:
+    """Alternatives of a release are computed for some seconds only, by a progress that raises."""
+
+    class TimeUpError(Exception):
+        pass
+
+    asked = []
+
+    def progress(step: str, *_: object) -> None:
+        asked.append(step)
+        raise TimeUpError
+
+    place, target = random_city(3, 400)
+    table = place.table()
+    rule, candidate = decided(table, target, (onlooker_with_roll(table, "joint"),), protect="auto")
+    with pytest.raises(TimeUpError):
+        Reasons(rule, candidate, progress).leads_here([split.votes for split in candidate.splits])
+    assert asked == ["deciding"]

@@ -227,8 +227,8 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
     if is_wanting(draft):
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
-        # Each takes about as long as the release: where that is long, they are named with their commands only.
-        left = SECONDS if time.monotonic() - started < SECONDS else 0.0
+        # Each takes about as long as the release: where two would not end in time, they are named with commands only.
+        left = SECONDS if time.monotonic() - started < SECONDS / 2 else 0.0
         draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt, left))
     if inputs.book is not None:
         log_change(inputs.project)

@@ -63,7 +63,7 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
     plain = rule.plainly_exposed(candidate)
     if plain.exposed:
         return Shown(plain)
-    reasons = Reasons(rule, candidate)
+    reasons = Reasons(rule, candidate, progress)
     names, watching = rule.table.schema.names, rule.onlookers
     # Noised counts say something to whoever reruns the program, too: only their epsilon covers that.
     is_public = not (rule.slack or rule.protect == "noise" or any(split.is_noised for split in candidate.splits))

@@ -14,12 +14,24 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.bounds import build_system, pooled, some_table
-from safemargin.core import ContradictionError, FloatArray, Group, IntArray, PublishedTable, Tally, merged_margin
+from safemargin.core import (
+    ContradictionError,
+    FloatArray,
+    Group,
+    IntArray,
+    Progress,
+    PublishedTable,
+    Tally,
+    merged_margin,
+    no_progress,
+)
 from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.protect import GroupBlock
 from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import Split
 
+STEP = "deciding"
+"""What progress calls this work."""
 MOST_TRIGGERS = 24
 """Possible reasons per block that are kept, those first that change least."""
 MOST_LEAVES = 12
@@ -52,8 +64,8 @@ class MadeAnswers:
 class Reasons:
     """All that the search sees: a release, its blocks, and the rule."""
 
-    def __init__(self, rule: ReleaseRule, candidate: Candidate) -> None:
-        self.rule, self.candidate = rule, candidate
+    def __init__(self, rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress) -> None:
+        self.rule, self.candidate, self.progress = rule, candidate, progress
         self.blocks = [
             (axis, block)
             for axis, (cover, split) in enumerate(zip(rule.covers, candidate.splits, strict=True))
@@ -135,6 +147,7 @@ class Reasons:
         candidate: Candidate | None = rule.first()
         try:
             while candidate is not None:
+                self.progress(STEP)  # each turn may take a second, and whoever waits may have no time left
                 if candidate.key() == self.candidate.key():
                     return self._agrees(rule, candidate)
                 exposed = rule.plainly_exposed(candidate).exposed
