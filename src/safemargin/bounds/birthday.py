@@ -52,7 +52,7 @@ class Sets:
 
 
 @dataclass(frozen=True)
-class Chances:
+class JoinChances:
     """Per level and block, how often two sets of a level together change no margin of the block, or mend it (`goal`).
 
     At level 0, one side are people who take up the option and the other those who drop it.
@@ -131,7 +131,7 @@ class Birthday:
         return np.unique(self.generator.integers(0, total, size=most))
 
     @cached_property
-    def chances(self) -> Chances:
+    def chances(self) -> JoinChances:
         """Estimated from random sets; how blocks go together is not looked at."""
         count, draw = EFFORT.birthday_sample, self.generator
         none, goal = [], []
@@ -146,7 +146,7 @@ class Birthday:
                 mended.append(_matches(first, second + wanted, level > 0 and not wanted))
             none.append(np.array(neutral))
             goal.append(np.array(mended))
-        return Chances(tuple(none), tuple(goal))
+        return JoinChances(tuple(none), tuple(goal))
 
 
 def _matches(first: Keys, second: Keys, same: bool) -> float:
@@ -159,7 +159,7 @@ def _matches(first: Keys, second: Keys, same: bool) -> float:
 
 
 def cheapest(
-    chances: Chances, taking: int, dropping: int, most: int, expected: float = EFFORT.birthday_expected
+    chances: JoinChances, taking: int, dropping: int, most: int, expected: float = EFFORT.birthday_expected
 ) -> Joins | None:
     """The shortest lists and fewest levels that can be expected to lead to enough sets."""
     found: list[Joins] = []
@@ -174,7 +174,7 @@ def cheapest(
     return min(found, key=lambda joins: joins.cost, default=None)
 
 
-def _assigned(chances: Chances, sides: tuple[int, int], size: int, levels: int) -> Joins:
+def _assigned(chances: JoinChances, sides: tuple[int, int], size: int, levels: int) -> Joins:
     """Blocks to the earliest level whose lists stay long enough, those first that need not be mended."""
     left, chosen = list(range(len(chances.none[0]))), []
     neutral = mending = float(sides[0]) * sides[1]

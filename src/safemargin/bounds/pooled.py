@@ -101,8 +101,11 @@ def certify_pooled(
     merged = known if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
     if merged is known or merged.free != known.free:
         return certify(known, limits, progress, given=given, most_linear=most_linear)
-    row_of = {tuple(row): number for number, row in enumerate(_named(known))}
-    order = np.array([row_of[tuple(row)] for row in _named(merged)], dtype=np.int64)
+    row_of, rows = {row: number for number, row in enumerate(_named(known))}, _named(merged)
+    # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.
+    if set(rows) != set(row_of):
+        return certify(known, limits, progress, given=given, most_linear=most_linear)
+    order = np.array([row_of[row] for row in rows], dtype=np.int64)
     carried = [counts.reshape(-1, known.free)[order].ravel() for counts in given if counts.shape == known.low.shape]
     # Wide axes are searched by programs of their own, which know the slices of the system only.
     wide = len(known.blocks) and int(known.blocks.max()) > WIDE

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from safemargin.io.files import (
         MOST_LABELS,
         BadText,
-        Counted,
+        CountedTable,
         Profiles,
         Sheet,
         Source,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
-from safemargin.io.files import Counted, Source, require_file, suffix
+from safemargin.io.files import CountedTable, Source, require_file, suffix
 from safemargin.io.office import open_encoded, open_excel, open_px, open_spss, open_stata, sheet_names
 from safemargin.io.places import Address
 from safemargin.io.postgres import open_postgres
@@ -44,7 +44,7 @@ def open_counted(
     encoding: str | None = None,
     engine: str = "duckdb",
     master: str | None = None,
-) -> Counted:
+) -> CountedTable:
     """The table in a file or at an address, to be counted by an engine; `master` is the cluster of Spark."""
     if engine not in COUNTING:
         raise InputError(f"engine = {engine[:60]!r}: must be {' or '.join(COUNTING)}")

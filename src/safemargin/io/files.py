@@ -294,7 +294,7 @@ class Survey:
 
 
 def numbered_profiles(
-    path: Path, columns: tuple[str, ...], values: Collection[str], rows: Iterable[Sequence[Any]]
+    path: Path, table: str, columns: tuple[str, ...], values: Collection[str], rows: Iterable[Sequence[Any]]
 ) -> Profiles:
     """The profiles in rows of texts, each followed by its count, as a database gives them."""
     numbers: list[dict[str, int]] = [{} for _ in columns]
@@ -304,15 +304,15 @@ def numbered_profiles(
         codes.append([seen.setdefault(x, len(seen)) for seen, x in zip(numbers, labels, strict=True)])
         counts.append(count)
     if not counts:
-        raise InputError(f"{path}: the table is empty")
+        raise InputError(f"{path}: table {table!r} is empty")
     for name, seen in zip(columns, numbers, strict=True):
         if name not in values:
             check_labels(path, name, len(seen))
-    table = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
-    return Profiles(columns, tuple(tuple(seen) for seen in numbers), table, np.array(counts, dtype=np.int64))
+    coded = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
+    return Profiles(columns, tuple(tuple(seen) for seen in numbers), coded, np.array(counts, dtype=np.int64))
 
 
-class Counted(Protocol):
+class CountedTable(Protocol):
     """A table that an engine can count, wherever it is."""
 
     def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
@@ -320,7 +320,7 @@ class Counted(Protocol):
         ...
 
 
-class Source(Counted, Protocol):
+class Source(CountedTable, Protocol):
     """A table in a file or in memory."""
 
     @property

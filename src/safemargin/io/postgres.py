@@ -45,7 +45,7 @@ class PostgresSource:
         query = f"select {texts}, count(*) from {self.table} group by {places}"
         with _explained(self.path), self.database.cursor(name="profiles") as cursor:
             cursor.itersize = FETCHED
-            return numbered_profiles(self.path, columns, values, cursor.execute(query.encode()))
+            return numbered_profiles(self.path, self.table, columns, values, cursor.execute(query.encode()))
 
 
 def open_postgres(address: Address, table: str | None = None) -> PostgresSource:

@@ -36,7 +36,7 @@ class SqliteSource:
         places = ", ".join(str(column) for column in range(1, len(columns) + 1))
         with connected(self.path) as database:
             grouped = f"select {fields}, count(*) from {quoted(self.table)} group by {places}"
-            return numbered_profiles(self.path, columns, values, database.execute(grouped))
+            return numbered_profiles(self.path, self.table, columns, values, database.execute(grouped))
 
     def survey(self) -> Survey:
         """A first look at every column."""

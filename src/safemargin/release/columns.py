@@ -11,7 +11,7 @@ from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.io import ConfigSection, Counted, Distant, File, Files, Name, Names, Pair, distinct, open_counted
+from safemargin.io import ConfigSection, CountedTable, Distant, File, Files, Name, Names, Pair, distinct, open_counted
 from safemargin.release.coding import Coding, Edge
 
 
@@ -106,7 +106,7 @@ class DataSection(ConfigSection):
         assert self.file is not None
         return self.file
 
-    def open(self) -> Counted:
+    def open(self) -> CountedTable:
         """The table, opened once: every read of it must agree."""
         where = self.source or self.file
         assert where is not None

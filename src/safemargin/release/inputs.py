@@ -28,7 +28,7 @@ from safemargin.core import (
 )
 from safemargin.io import (
     BadText,
-    Counted,
+    CountedTable,
     Profiles,
     check_project_facts,
     is_address,
@@ -68,7 +68,9 @@ from safemargin.release.records import DataRecords, read_records
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate_microdata(project: Project, data: DataSection, source: Counted | None = None) -> tuple[Table, DataRecords]:
+def tabulate_microdata(
+    project: Project, data: DataSection, source: CountedTable | None = None
+) -> tuple[Table, DataRecords]:
     """Votes by all axes together, and the roll: given files, or the people in the data."""
     rolls = read_rolls(project, project.roll_files)
     records = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])
@@ -169,7 +171,7 @@ def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray
     return Tally(schema.names, frozen(codes[first[somebody]], len(schema.axes)), frozen(table[somebody], width))
 
 
-def tabulate_people(project: Project, column: str, source: Counted | None = None) -> dict[str, tuple[str, ...]]:
+def tabulate_people(project: Project, column: str, source: CountedTable | None = None) -> dict[str, tuple[str, ...]]:
     """The profile of every person in the data."""
     data = project.data
     assert data is not None
@@ -190,12 +192,12 @@ def tabulate_people(project: Project, column: str, source: Counted | None = None
     return dict(zip((names[code] for code in codes.tolist()), zip(*columns, strict=True), strict=True))
 
 
-def tabulate(project: Project, source: Counted | None = None) -> Table:
+def tabulate(project: Project, source: CountedTable | None = None) -> Table:
     """The population that a project describes; `source` holds its data where they are not in a file."""
     return _tabulate(project, source)[0]
 
 
-def _tabulate(project: Project, source: Counted | None) -> tuple[Table, tuple[str, ...]]:
+def _tabulate(project: Project, source: CountedTable | None) -> tuple[Table, tuple[str, ...]]:
     """The population, and sentences about rows that are not counted."""
     notes: tuple[str, ...] = ()
     if project.data is not None:
@@ -249,7 +251,7 @@ class Inputs:
         return self.table.inconsistency.slack(int(self.table.totals.sum()))
 
 
-def read_inputs(project: Project, source: Counted | None = None) -> Inputs:
+def read_inputs(project: Project, source: CountedTable | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
     if source is None and project.data is not None:
         source = project.data.open()
@@ -263,7 +265,7 @@ def read_inputs(project: Project, source: Counted | None = None) -> Inputs:
     return Inputs(project, table, _onlookers(project, table, book), book, (*notes, *lock_notes(project)))
 
 
-def _open_book(project: Project, section: LedgerSection, table: Table, source: Counted | None) -> Book:
+def _open_book(project: Project, section: LedgerSection, table: Table, source: CountedTable | None) -> Book:
     contents = open_ledger(section.file)
     entries = tuple(entry for entry in contents.entries if entry.population == section.population)
     check_same(section.file, entries, section.population, section.cycle, table.schema)
@@ -329,7 +331,7 @@ IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
 
-def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Counted | None]:
+def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, CountedTable | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
     A project says everything itself: beside it, only another `target` and `protect` may be `said`.

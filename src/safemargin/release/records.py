@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.core import BoolArray, InputError
-from safemargin.io import Counted, Profiles
+from safemargin.io import CountedTable, Profiles
 from safemargin.release.columns import DataSection
 from safemargin.release.project import Project
 from safemargin.ui import plural
@@ -21,7 +21,7 @@ class DataRecords:
 
 
 def read_records(
-    project: Project, data: DataSection, columns: Iterable[str], source: Counted | None, values: Iterable[str] = ()
+    project: Project, data: DataSection, columns: Iterable[str], source: CountedTable | None, values: Iterable[str] = ()
 ) -> DataRecords:
     """Distinct rows of `columns`, of the contest alone and without the rows to skip; `values` name no category."""
     opened = source or data.open()

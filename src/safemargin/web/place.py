@@ -21,7 +21,7 @@ MOST_RUNS = 50
 
 
 @dataclass(frozen=True)
-class Run:
+class PastRun:
     """A folder that `release` wrote: published, a draft, or refused."""
 
     folder: Path
@@ -68,7 +68,7 @@ class Place:
 
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.RLock()
-        self._runs: dict[Path, Run] = {}
+        self._runs: dict[Path, PastRun] = {}
         self._inputs: tuple[object, Inputs] | None = None
         self.folder, self.project, self.data = Path.cwd(), None, None  # type: tuple[Path, Path | None, Path | None]
         self.open(path or Path())
@@ -134,14 +134,14 @@ class Place:
                 self._inputs = key, read_inputs(project)
             return self._inputs[1]
 
-    def is_newer(self, run: Run) -> bool:
+    def is_newer(self, run: PastRun) -> bool:
         """Whether a run was made after the last change of the project and its data."""
         if self.project is None:
             return False
         files = [self.project, *_files(self.load(), ledger=False)]
         return all(run.moment >= file.stat().st_mtime for file in files if file.exists())
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[PastRun]:
         """The folders that `release` wrote here, the newest first."""
         found = []
         try:
@@ -157,15 +157,15 @@ class Place:
                     continue
                 if not isinstance(document, dict) or not {"cells", "verdict", "answers"} <= set(document):
                     continue  # of another program, or of a version without these
-                known = self._runs[path] = Run(path.parent.parent, moment, document)
+                known = self._runs[path] = PastRun(path.parent.parent, moment, document)
             found.append(known)
         return found
 
-    def own_runs(self) -> list[Run]:
+    def own_runs(self) -> list[PastRun]:
         """Those of the project that is open, the newest first."""
         return [run for run in self.runs() if self.project is not None and run.is_from(self.project)]
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> PastRun:
         """A run by the name of its folder."""
         found = next((run for run in self.runs() if run.name == name), None)
         if found is None:

@@ -8,7 +8,7 @@ from safemargin.io import CONFIDENTIAL, MANIFEST
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.ui import Part
 from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.place import Run
+from safemargin.web.place import PastRun
 from safemargin.web.screens.check import audit_parts
 
 FORMATS = (".csv", ".parquet")
@@ -35,11 +35,11 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     }
 
 
-def _published(bench: Bench) -> list[Run]:
+def _published(bench: Bench) -> list[PastRun]:
     return [run for run in bench.place.runs() if run.kind == "published"]
 
 
-def _arguments(bench: Bench, run: Run, knows_roll: bool, facts: Path | None) -> list[str]:
+def _arguments(bench: Bench, run: PastRun, knows_roll: bool, facts: Path | None) -> list[str]:
     folder = run.folder / PUBLISHED
     tables = next((found for form in FORMATS if (found := sorted(folder.glob(f"*{form}")))), [])
     if not tables:

@@ -8,7 +8,7 @@ from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import ExposedGroup, exposed
 from safemargin.ui import Answers, Headline, Paragraph, Part, cell_label, plural
 from safemargin.web.bench import Bench, Given, Screen
-from safemargin.web.place import Run
+from safemargin.web.place import PastRun
 
 ESTIMATE = "Estimate, not certified."
 
@@ -28,7 +28,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     }
 
 
-def answers_of(run: Run) -> list[Part]:
+def answers_of(run: PastRun) -> list[Part]:
     """The sentence that counts, and the three answers, as the report of a run states them."""
     verdict, answers = run.document["verdict"], run.document["answers"]
     return [
@@ -61,7 +61,7 @@ def _estimated(inputs: Inputs, seen: ExposedGroup) -> list[tuple[str, str, str]]
     ]
 
 
-def _next_step(bench: Bench, run: Run | None) -> tuple[str, str, str]:
+def _next_step(bench: Bench, run: PastRun | None) -> tuple[str, str, str]:
     """The screen to go to, its name, and why."""
     if run is None:
         return "data", "Look at the data", "Check how every column was read, then set the limits and make a plan."

@@ -6,7 +6,7 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.ui import Fold, Grid, Headline, Paragraph, Part, Points, Section, Tag, percent
 from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.place import Run
+from safemargin.web.place import PastRun
 from safemargin.web.screens.home import answers_of, estimate
 from safemargin.web.screens.limits import PROTECT
 
@@ -41,7 +41,7 @@ def _arguments(bench: Bench, name: str, *options: str) -> list[str]:
     return ["release", project.name if project is not None else "", "--out", name, "--draft", *options]
 
 
-def _changes(run: Run, before: Run | None) -> list[Part]:
+def _changes(run: PastRun, before: PastRun | None) -> list[Part]:
     """What a plan gains and loses against the one before it."""
     if before is None:
         return []
@@ -55,7 +55,7 @@ def _changes(run: Run, before: Run | None) -> list[Part]:
     return parts
 
 
-def _axes(run: Run) -> Part:
+def _axes(run: PastRun) -> Part:
     """Before: every category exact. After: what became of them."""
     tally: dict[str, dict[str, int]] = {}
     people: dict[str, list[int]] = {}
@@ -76,7 +76,7 @@ def _axes(run: Run) -> Part:
     return Section("Before and after", Grid(columns, rows))
 
 
-def _groups(run: Run) -> Part:
+def _groups(run: PastRun) -> Part:
     """Groups that are not exact, with the reason; the exact ones fold away."""
     cells = [cell for cell in run.document["cells"] if cell["cell"]]
     rows = [

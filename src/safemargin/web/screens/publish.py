@@ -9,7 +9,7 @@ from safemargin.release.ledger.locks import read_locks
 from safemargin.release.project import Project
 from safemargin.ui import Grid, Part
 from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.place import Run
+from safemargin.web.place import PastRun
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _arguments(bench: Bench, name: str, decided: str, checked: str) -> list[str]
     return ["release", project.name if project is not None else "", *said]
 
 
-def _checks(bench: Bench, project: Project, draft: Run | None) -> list[tuple[bool, bool, str]]:
+def _checks(bench: Bench, project: Project, draft: PastRun | None) -> list[tuple[bool, bool, str]]:
     """Whether each point holds, whether it must, and what it says."""
     is_own = draft is not None and bench.place.project is not None and draft.is_of(bench.place.project)
     locked = project.ledger is not None and bool(read_locks(project.ledger))
@@ -59,7 +59,7 @@ def _checks(bench: Bench, project: Project, draft: Run | None) -> list[tuple[boo
     ]
 
 
-def _files(run: Run) -> list[Part]:
+def _files(run: PastRun) -> list[Part]:
     """Every file that leaves, with its size and hash."""
     folder = run.folder / PUBLISHED
     hashes = read_manifest(folder / MANIFEST).files
