@@ -6,11 +6,11 @@ default:
 check:
     scripts/check
 
-# First tier: every feature, at most a minute on two cores
+# First tier: every feature, quick cases
 test *args:
     python -m pytest -n auto --dist worksteal -m "not full and not slow and not statistical and not browser" {{ args }}
 
-# Second tier: the full suite, at most six minutes on two cores
+# Second tier: the full suite, about ten minutes on two cores
 test-full *args:
     python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" {{ args }}
 
