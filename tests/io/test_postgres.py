@@ -76,7 +76,7 @@ def test_an_empty_table_and_an_unknown_column_are_one_line(address: str) -> None
     with psycopg.connect(address, autocommit=True) as database:
         database.execute("create table office.empty (district text)")
     source = open_counted(Address(address), "office.empty")
-    with pytest.raises(InputError, match="the table is empty"):
+    with pytest.raises(InputError, match="table 'office.empty' is empty"):
         source.profiles(("district",))
     with pytest.raises(InputError, match="there is no column 'age'"):
         source.profiles(("age",))
