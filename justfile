@@ -10,7 +10,7 @@ check:
 test *args:
     python -m pytest -n auto --dist worksteal -m "not full and not slow and not statistical and not browser" {{ args }}
 
-# Second tier: the full suite, about ten minutes on two cores
+# Second tier: the full suite, about six minutes on two cores
 test-full *args:
     python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" {{ args }}
 
@@ -35,7 +35,7 @@ test-docs:
 rewrite:
     scripts/api
     python -m pytest tests/test_golden.py --rewrite-golden
-    python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" --rewrite-durations
+    python -m pytest -n auto --dist loadfile --rewrite-durations
     scripts/lock
 
 # Lines, import chains, comments

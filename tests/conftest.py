@@ -1,6 +1,7 @@
 """What several test files share: fixed Hypothesis runs, the tiers, the browser, and the public data sets."""
 
 import json
+import math
 import os
 import resource
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,10 @@ DATA = ROOT.parent / "shared" / "data"
 
 
 DURATIONS = Path(__file__).parent / "durations.json"
-"""CPU seconds of the tests that take long: they belong to the second tier, the full suite."""
-LONG = 0.25
-"""CPU seconds from which on a test is in the second tier."""
+"""CPU seconds of the tests that take long: they belong to the second tier, the longest to the third."""
+LONG, VERY_LONG = 0.1, 2.0
+"""CPU seconds from which on a test is in the second tier, the full suite, and in the third: the first tier ends within
+a minute on two cores, the second within six."""
 MEASURED = "cpu seconds"
 
 
@@ -46,12 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the second tier; skip those that read the data sets where there are none."""
-    long = set(json.loads(DURATIONS.read_text(encoding="utf-8"))) if DURATIONS.exists() else set()
+    """Mark the tests of the second and third tier; skip those that read the data sets where there are none."""
+    long = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
     absent = pytest.mark.skip(reason="the data sets are not beside the checkout")
     for item in items:
         if item.nodeid in long:
-            item.add_marker(pytest.mark.full)
+            item.add_marker(pytest.mark.full if long[item.nodeid] < VERY_LONG else pytest.mark.slow)
         if not DATA.is_dir() and item.get_closest_marker("data"):
             item.add_marker(absent)
 
@@ -88,15 +91,13 @@ class _Durations:
             self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
 
     def pytest_sessionfinish(self) -> None:
-        """Replace what the file says about the tests of this run; keep the others whose file still exists."""
-        known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
-        kept = {name: seconds for name, seconds in known.items() if name not in self.seconds}
-        kept = {name: seconds for name, seconds in kept.items() if (ROOT / name.partition("::")[0]).exists()}
+        """Write what the tests of this run take; a run of every tier replaces the file."""
         long = {name: round(seconds, 1) for name, seconds in self.seconds.items() if seconds >= LONG}
-        content = json.dumps(dict(sorted((kept | long).items())), indent=0, ensure_ascii=False)
+        content = json.dumps(dict(sorted(long.items())), indent=0, ensure_ascii=False)
         DURATIONS.write_text(content + "\n", encoding="utf-8")
-        total, short = sum(self.seconds.values()), sum(value for value in self.seconds.values() if value < LONG)
-        print(f"\n{len(self.seconds)} tests take {total:.0f} CPU s; {len(long)} are long, the others take {short:.0f}")
+        seconds = sorted(self.seconds.values())
+        tiers = [sum(s for s in seconds if low <= s < high) for low, high in pairwise((0, LONG, VERY_LONG, math.inf))]
+        print(f"\n{len(seconds)} tests; CPU s of the tiers: {', '.join(f'{tier:.0f}' for tier in tiers)}")
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,11 @@ from safemargin.election.board import Board
 from safemargin.election.client import ask_directly, enrol, fetch_tokens, send
 from safemargin.election.conduct import Conductor
 from safemargin.election.issuing import Registrar
-from safemargin.election.keys import Secret, derive
+from safemargin.election.keys import derive
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import roll_csv
 from safemargin.election.role import Role
+from safemargin.election.secret import Secret
 from safemargin.election.service import role_class
 from safemargin.election.setup import ElectionPlan, PublicKeys, make_manifest, parse_plan, plan_text, public_keys
 from safemargin.election.voter import Wallet

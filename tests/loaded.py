@@ -25,6 +25,17 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+def loaded_by_name(path: Path) -> set[str]:
+    """What a file loads with `import_module` and a plain text."""
+    return {
+        str(name.value)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "import_module"
+        for name in node.args
+        if isinstance(name, ast.Constant)
+    }
+
+
 def is_for_type_checkers(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 

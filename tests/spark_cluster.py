@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,7 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
     places = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
     places["SPARK_LOCAL_DIRS"] = str(folder / "local")  # a worker that is killed does not remove its files
     places["JAVA_TOOL_OPTIONS"] = options
+    places["PYSPARK_PYTHON"] = sys.executable
     before = {name: os.environ.get(name) for name in places}
     os.environ.update(places)
     with socket.socket() as free:

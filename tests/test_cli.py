@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+import safemargin
 from commands import Ran, Run, in_process, listing, script
 from safemargin.bounds.exposure import METHODS
 from safemargin.core import UNBOUNDED, OutputError
@@ -85,6 +88,14 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 # Happy paths
 
 
+def test_the_version_needs_no_menu() -> None:
+    """What a shell asks first is answered before the libraries of commands are loaded: 0.05 s, not 0.3."""
+    code = "import sys; sys.argv = ['safemargin', '--version']; from safemargin.__main__ import main; main()"
+    code += "; print([name for name in ('typer', 'rich', 'numpy', 'jinja2') if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == [safemargin.__version__, "[]"]
+
+
 def test_version_and_help(folder: Path) -> None:
     assert script("--version", cwd=folder).out.startswith("0.")
     ran = script("--help", cwd=folder)
@@ -138,6 +149,7 @@ def test_pages_from_the_command_line(run: Run, folder: Path) -> None:
         assert run(*call, "--out", f"{call[0]}.html").code == 0
         page = (folder / f"{call[0]}.html").read_text(encoding="utf-8")
         assert words in page and "http://" not in page and "<h1>" in page
+        assert call[0] != "verify" or ("What it states" in page and "SHA-256 of the certificate" in page)
         assert run(*call, "--out", "nowhere/page.html").code == 2
 
 

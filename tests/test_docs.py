@@ -150,6 +150,13 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_fences_are_closed(page: Path) -> None:
+    """A block behind a stray fence would silently not be run."""
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(blocks(text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_resolve(page: Path) -> None:
     prose = FENCE.sub("", page.read_text(encoding="utf-8"))
     targets = [found["target"].partition("#")[0] for found in LINK.finditer(prose) if "://" not in found["target"]]

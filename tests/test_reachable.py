@@ -7,8 +7,9 @@ from types import ModuleType
 import pytest
 
 import safemargin
-from loaded import imported
+from loaded import imported, loaded_by_name
 from safemargin import cli
+from safemargin.__main__ import MENU
 from safemargin.election.service import CLASSES
 from safemargin.web.workbench import SERVER
 
@@ -17,6 +18,7 @@ PUBLIC = [getattr(safemargin, name) for name in safemargin.__all__]
 SPACES = [value for value in PUBLIC if isinstance(value, ModuleType)]
 ENTRANCES = [
     "safemargin.__main__",
+    MENU,
     SERVER,
     *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
     *(getattr(space, name).__module__ for space in SPACES for name in space.__all__),
@@ -49,7 +51,7 @@ def reached(entrances: Iterable[str], known: dict[str, Path]) -> set[str]:
             waiting += [parent] if parent not in seen else []
         if name in known and name not in seen:
             seen.add(name)
-            waiting += imported(known[name])
+            waiting += imported(known[name]) | loaded_by_name(known[name])
     return seen
 
 

@@ -104,3 +104,31 @@ def test_links_and_search_work_without_a_network(chromium: str, site: Path) -> N
         browser.close()
     assert "ledger" in found
     assert len(asked) > 3 and [url for url in asked if not url.startswith(("file:", "data:", "blob:", address))] == []
+
+
+READ = ("index", "start/first_release", "howto/staff_survey", "project", "bound", "open", "decide", "benchmarks")
+"""Pages of every part of the menu: texts, pictures, tables, terminals, code."""
+AXE = "axe.run().then((found) => found.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target).join('; ')))"
+
+
+@pytest.mark.browser
+def test_pages_are_accessible_and_fit_a_phone(chromium: str, axe: str, site: Path) -> None:
+    """No violation in either scheme, and nothing wider than 400 pixels."""
+    from playwright.sync_api import sync_playwright
+
+    found: list[str] = []
+    with sync_playwright() as playwright, served(site) as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        for name in READ:
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of the two
+                page.goto(f"{address}{name}.html")
+                page.evaluate(axe)
+                found += [f"{name} {scheme}: {each}" for each in page.evaluate(AXE)]
+            page.set_viewport_size({"width": 400, "height": 800})
+            if (wider := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+                found.append(f"{name}: {wider} pixels wider than a phone")
+            page.set_viewport_size({"width": 1280, "height": 900})
+        browser.close()
+    assert found == []

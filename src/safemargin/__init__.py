@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from safemargin import guarantees as guarantee
     from safemargin.audit.audit import audit
     from safemargin.audit.findings import Findings
-    from safemargin.bounds import Exposure, bound
+    from safemargin.bounds import Exposure
     from safemargin.core import InputError, Onlooker, Publication, RefusedError, SafemarginError, Table, Target
     from safemargin.fiber.fiber import fiber
+    from safemargin.release.bound import bound
     from safemargin.release.compare.compare import compare
     from safemargin.release.draft import Draft
     from safemargin.release.growth import growth

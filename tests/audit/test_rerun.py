@@ -10,11 +10,11 @@ from safemargin.audit.findings import Attempt
 from safemargin.audit.rerun import possible_tables
 from safemargin.bounds import build_system
 from safemargin.core import Limits, Target, onlooker_with_roll
-from safemargin.release.again import rule_of
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.plan import Wanted
 from safemargin.release.publish import publish
+from safemargin.release.release import rule_of
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:

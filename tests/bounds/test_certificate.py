@@ -10,8 +10,9 @@ from cases import Town, facts_about, margin, partition, rolls, town, turnout
 from evidence import seeds
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Proof
-from safemargin.bounds.integer import nearby
+from safemargin.bounds.programs import nearby
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
@@ -140,7 +141,7 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
         wanted = np.ones(len(known.codes), dtype=bool)
         counts = np.array(truth, dtype=np.int64).ravel()
         assert known.admits(counts), seed
-        for least, most in Rounder(known).exchanges.reach(counts, wanted):
+        for least, most in Rounder(known).exchanges.reach(counts, wanted, EFFORT.few_pairs):
             for row, possible in enumerate(values):
                 for place_of, each in enumerate(possible):
                     assert least[row, place_of] in each and most[row, place_of] in each, (seed, labels[row])

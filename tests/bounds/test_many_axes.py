@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from evidence import seeds
-from safemargin.bounds.birthday import Birthday
 from safemargin.bounds.build import build_system
-from safemargin.bounds.certify import certify, some_table
-from safemargin.bounds.mend import Mender, can_mend, within_reach
+from safemargin.bounds.certify import certify
+from safemargin.bounds.first_table import some_table
+from safemargin.bounds.mend import Birthday, Mender, can_mend, within_reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.core import Axis, IntArray, Schema, Table, Tally, Target, exact_margins, frozen, onlooker_with_roll
@@ -117,7 +117,7 @@ def test_mended_tables_are_possible_ones(options: int) -> None:
         possible = {each.tobytes() for each in every_table(table)}
         assert rounder.possible
         rng = np.random.default_rng(seed)
-        mender = Mender(rounder, rng)
+        mender = Mender(known, rounder.exchanges, rounder.least, rng)
         for _ in range(4):
             assert known.people is not None
             counts = mender.mend(rounder.near(rng.random(known.size) * np.repeat(known.people, known.free)))
@@ -161,7 +161,8 @@ def test_all_profiles_of_twelve_axes_are_shown_open_by_integer_tables(options: i
     assert all(known.admits(counts) for counts in proof.tables)
     listed = np.stack([known.listed(counts) for counts in proof.tables])
     assert (listed.min(axis=0) < listed.max(axis=0)).all()
-    assert can_mend(Rounder(known))
+    rounder = Rounder(known)
+    assert can_mend(rounder.ranges, rounder.exchanges)
     some = some_table(known)
     assert some is not None
     assert known.admits(some)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from safemargin.bounds.build import build_system
+from safemargin.bounds.cells import open_cells, show
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.levels import levels
+from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.reach import Reach, Surroundings, perturb_and_repair
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.search import open_cells, show
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
 
@@ -44,7 +44,7 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
     counts = table.margin(NAMES).counts[:, : known.free].ravel()
     assert known.admits(counts)
-    program = Program(known, *propagate(known))
+    program = program_of(known, *propagate(known))
     reach = Reach(rounder.exchanges)
     around = Surroundings(reach, counts)
     wider = 0

@@ -11,7 +11,7 @@ import pytest
 from brute import published
 from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
-from safemargin.bounds.solver import Program
+from safemargin.bounds.programs import program_of
 from safemargin.core import ContradictionError, Onlooker, PublishedTable
 
 MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
@@ -120,7 +120,7 @@ def test_decomposable_chain_of_twelve_axes_equals_programs() -> None:
     exposure = infer(tables)
     assert (exposure.method == 0).all() and exposure.integer.all()
     known = build_system(tables, Onlooker())
-    program = Program(known, known.low, np.minimum(known.high, 10**6))
+    program = program_of(known, known.low, np.minimum(known.high, 10**6))
     for cell in generator.choice(known.size, 4, replace=False):
         cost = np.zeros(known.size)
         cost[cell] = 1

@@ -11,8 +11,8 @@ from election_world import SMALL, keys_of, roll_of, secrets_of
 from malformed import VECTORS, content_of
 from safemargin.aggregate.session_file import read_session
 from safemargin.core import InputError
-from safemargin.election.keys import Secret
 from safemargin.election.manifest import KnownElection
+from safemargin.election.secret import Secret
 from safemargin.election.setup import make_manifest, parse_plan, read_plan, read_public_keys
 from safemargin.election.vote import read_texts
 from safemargin.election.voter import Wallet

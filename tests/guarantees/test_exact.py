@@ -44,7 +44,7 @@ from safemargin.guarantees.swap_law import (
     stratum,
 )
 from safemargin.guarantees.swap_law import universe as tables_of
-from safemargin.guarantees.swap_loss import hardest, odds_factor, tightness
+from safemargin.guarantees.swap_loss import hardest, lower_bound, odds_factor
 from swap_vectors import EXACT, RATES
 
 near = cache(hamming)
@@ -81,7 +81,7 @@ def test_lower_bound_is_attained() -> None:
     rate = Fraction(1, 10)
     found, guaranteed, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
     assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
-    assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < guaranteed
+    assert exact == pytest.approx(lower_bound(rate, 6), abs=1e-12) and exact < guaranteed
     assert found.losses["stratum"].neighbours == 0
     assert hardest(rate, 6) == (1, 1, 2, 2)
     _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
@@ -95,7 +95,7 @@ def test_the_hardest_data_lose_the_lower_bound(size: int, rate: str) -> None:
     values = hardest(Fraction(rate), size) or (1,) * size
     assert sum(values) == size and hardest(Fraction(1, 10), 10**6) == (1, 1, 499_999, 499_999)
     _, guaranteed, exact = check_swapping(values, values, Fraction(rate))
-    assert guaranteed is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= guaranteed + 1e-12
+    assert guaranteed is not None and lower_bound(Fraction(rate), size) - 1e-12 <= exact <= guaranteed + 1e-12
 
 
 @pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5"])
@@ -105,7 +105,7 @@ def test_one_pair_of_seven_records_loses_the_lower_bound(rate: str) -> None:
     assert often is not None
     one = stratum(often, often)
     laws = [swap_law(each, Fraction(rate)) for each in (one, exchanged(one, (1, 0, 2, 3, 4, 5, 6)))]
-    assert pure_distance(*laws) / 2 == pytest.approx(tightness(Fraction(rate), 7).lower, abs=1e-12)
+    assert pure_distance(*laws) / 2 == pytest.approx(lower_bound(Fraction(rate), 7), abs=1e-12)
 
 
 def test_tight_by_fractions() -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from safemargin import InputError, audit
 from safemargin.core import SafemarginError, limit_memory, one_line, printable
 from safemargin.io import WRITERS, file_name, parse_json, parse_toml, read_tables, read_text, stale_drafts, write_folder
-from safemargin.io.files import MOST_COLUMNS, natural_order
+from safemargin.io.files import MOST_COLUMNS
 from safemargin.io.folder import _machine
+from safemargin.io.rows import natural_order
 from safemargin.ui import PlainConsole
 
 CLEAR = "\x1b]0;title\x07\x1b[2J\u202e\x9b1m"

@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 import safemargin
+from safemargin.cli import main
 from safemargin.core import InputError
-from safemargin.io import Address, Profiles, open_counted
-from safemargin.io import spark as engine
+from safemargin.io import Address, Profiles, open_counted, spark_session
 from safemargin.topdown.country import write_country
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.tabulate import count_people, read_spine
@@ -54,6 +54,7 @@ def fixture_cluster(pyspark: Any, tmp_path_factory: pytest.TempPathFactory) -> I
     # Six machines of Java start: without their second compiler that takes half of the time.
     options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {"spark.executor.memory": "512m", "spark.sql.files.maxPartitionBytes": "4m"}
+    settings["spark.sql.shuffle.partitions"] = "4"
     with started_cluster(tmp_path_factory.mktemp("cluster"), settings, "600M", options) as cluster:
         yield cluster
 
@@ -72,8 +73,140 @@ def fixture_project(tmp_path: Path) -> Path:
     return path
 
 
+COMMANDS = (
+    (
+        "noise",
+        "perturb",
+        "votes",
+        "--by",
+        "age",
+        "--record-key",
+        "vote",
+        "--variance",
+        "2",
+        "--bound",
+        "5",
+        "--out",
+        "out",
+    ),
+    ("swap", "votes", "--swap", "district", "--hold", "vote", "--rate", "0.1", "--out", "out"),
+)
+Capture = pytest.CaptureFixture[str]
+
+
+def run_command(capsys: Capture, folder: Path, *words: str) -> tuple[list[str], list[str]]:
+    """What a command that must fail prints, and what it leaves in the folder."""
+    before = {path.name for path in folder.iterdir()}
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(SystemExit) as ended:
+        patched.chdir(folder)
+        patched.setattr("sys.argv", ["safemargin", *words])
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 2 and not printed.out
+    return printed.err.splitlines(), sorted({path.name for path in folder.iterdir()} - before)
+
+
 def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "published").iterdir()}
+
+
+@pytest.fixture(name="people", scope="module")
+def fixture_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records with ids and record keys of every type, in CSV and Parquet, and a secret."""
+    folder = tmp_path_factory.mktemp("people")
+    share = "hash(i) / 18446744073709551615.0"
+    query = f"""select 'p' || i as person, i as number, ['m', 'f'][1 + i % 2] as sex, (i * 7919) % 11 as age,
+        date '2020-01-01' + (i % 3)::int as day, {share} as double, ({share})::float as float,
+        (hash(i) % 1000000 / 1000000)::decimal(10, 6) as decimal, hash(i) % 256 as whole, 1 + i % 4 / 3.0 as weight,
+        i % 3 as count from range(3000) t(i)"""
+    duckdb.sql(f"copy ({query}) to '{folder}/people.parquet'")
+    duckdb.sql(f"copy ({query}) to '{folder}/people.csv'")
+    safemargin.noise.key(folder / "secret")
+    return folder
+
+
+KEYS: list[tuple[str, dict[str, Any]]] = [
+    ("people.parquet", {"id": "person", "secret": "secret"}),
+    ("people.csv", {"id": "number", "secret": "secret", "weight": "weight"}),
+    ("people.parquet", {"record_key": "double", "weight": "weight", "count": "count"}),
+    ("people.csv", {"record_key": "double", "weight": "weight"}),
+    ("people.parquet", {"record_key": "float"}),
+    ("people.parquet", {"record_key": "decimal"}),
+    ("people.csv", {"record_key": "whole", "modulus": 256}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "said"), KEYS)
+def test_cell_keys_give_the_same_bytes(cluster: Cluster, people: Path, name: str, said: dict[str, Any]) -> None:
+    said = {key: people / value if key == "secret" else value for key, value in said.items()}
+    ours = safemargin.noise.perturb(people / name, ("sex", "age", "day"), variance=2, bound=5, **said)
+    said |= {"engine": "spark", "master": cluster.master}
+    theirs = safemargin.noise.perturb(people / name, ("sex", "age", "day"), variance=2, bound=5, **said)
+    assert theirs.files == ours.files
+    assert theirs.counts.sum() > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"id": "sex", "secret": "secret"}, "column 'sex': '[fm]' occurs twice"),
+        ({"record_key": "number"}, "column 'number': '[0-9]+': a record key is a number from 0 to 1"),
+        ({"record_key": "whole", "modulus": 16}, "column 'whole': '[0-9]+': a record key is an integer from 0 to 15"),
+        ({"record_key": "double", "count": "double"}, "column 'double': '0.[0-9]+': a count is an integer"),
+        ({"record_key": "day"}, "column 'day': holds date values"),
+        ({"record_key": "nothing"}, "nothing"),
+    ],
+)
+def test_records_without_keys_are_one_line(pyspark: Any, people: Path, said: dict[str, Any], message: str) -> None:
+    said = {key: people / value if key == "secret" else value for key, value in said.items()}
+    with pytest.raises(InputError, match=message) as caught:
+        safemargin.noise.perturb(people / "people.parquet", ("sex",), variance=2, bound=5, engine="spark", **said)
+    assert "\n" not in str(caught.value)
+
+
+def tables(source: str, *listed: str) -> list[list[Any]]:
+    """How many records there are by each of some lists of columns."""
+    return [duckdb.sql(f"select {names}, {source} group by all order by all").fetchall() for names in listed]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["table", "records"])
+def test_swapping_keeps_both_tables(cluster: Cluster, tmp_path: Path, form: str) -> None:
+    homes = tmp_path / "homes.parquet"
+    duckdb.sql(
+        f"""copy (select 's' || i % 5 as state, i % 3 as size, ['rented', 'owned', null][1 + i // 15 % 3] as tenure,
+        if(i % 50 > 0, 'c' || i * 7919 % 17, null) as county, i % 7 as region from range(3000) t(i)) to '{homes}'"""
+    )
+    said: dict[str, Any] = {"swapped": ("county",), "match": ("state", "size"), "hold": ("tenure",), "form": form}
+    ours = safemargin.swap(homes, rate="0.2", **said)
+    theirs = safemargin.swap(homes, rate="0.2", **said, engine="spark", master=cluster.master)
+    assert (theirs.strata, theirs.unique, theirs.guarantee) == (ours.strata, ours.unique, ours.guarantee)
+    assert 0 < theirs.changed <= theirs.selected < 3000
+    ours.write(tmp_path / "ours")
+    theirs.write(tmp_path / "theirs")
+    count = "sum(count)::bigint" if form == "table" else "count(*)"
+    after = [
+        f"{count} as n from '{tmp_path}/{name}/published/swapped{end}'"
+        for name, end in (("ours", ".parquet"), ("theirs", "/*.parquet"))
+    ]
+    kept, lost = ("state, size, tenure", "state, size, county"), "state, size, tenure, county"
+    before = tables(f"count(*) as n from '{homes}'", *kept)
+    assert tables(after[0], *kept) == tables(after[1], *kept) == before
+    assert tables(after[1], lost) != tables(f"count(*) as n from '{homes}'", lost)
+    names = duckdb.sql(f"select * from '{tmp_path}/theirs/published/swapped/*.parquet' limit 0").columns
+    assert names == duckdb.sql(f"select * from '{tmp_path}/ours/published/swapped.parquet' limit 0").columns
+    files = {path.name for path in (tmp_path / "theirs" / "published").rglob("*") if path.is_file()}
+    assert {name for name in files if not name.startswith("part-0")} == {"guarantee.json"}
+
+
+def test_swapping_in_spark_takes_one_rate(tmp_path: Path) -> None:
+    (tmp_path / "homes.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="engine = 'spark': swaps at one rate"):
+        safemargin.swap(tmp_path / "homes.csv", swapped=["a"], hold=["b"], rate_by="b", engine="spark")
+    with pytest.raises(InputError, match="engine = 'spark': reads files"):
+        safemargin.swap([{"a": 1, "b": 2}], swapped=["a"], hold=["b"], rate="0.1", engine="spark")
 
 
 @pytest.mark.slow
@@ -87,14 +220,18 @@ def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Pa
 
 @pytest.mark.slow
 def test_a_cluster_that_dies_for_good_is_one_line(
-    cluster: Cluster, project: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
 ) -> None:
     for worker, process in enumerate(cluster.workers):
         if process.poll() is None:
             cluster.kill(worker)
-    monkeypatch.setattr(engine, "PATIENCE", 2)
+    monkeypatch.setattr(spark_session, "PATIENCE", 2)
     with pytest.raises(InputError, match="^master = 'spark://127.0.0.1:[0-9]+': the cluster has had no worker for 2 s"):
         safemargin.release(project, engine="spark", master=cluster.master)
+    for command in COMMANDS:
+        lines, left = run_command(capsys, tmp_path, *command, "--engine", "spark", "--master", cluster.master)
+        assert lines == [f"safemargin: --master = {cluster.master!r}: the cluster has had no worker for 2 seconds"]
+        assert not left
 
 
 @pytest.mark.slow
@@ -142,11 +279,20 @@ def test_no_java_is_one_line(pyspark: Any, project: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_a_master_that_does_not_answer_is_one_line(pyspark: Any, project: Path) -> None:
+def test_a_master_that_does_not_answer_is_one_line(
+    pyspark: Any, project: Path, capsys: Capture, tmp_path: Path
+) -> None:
     with socket.socket() as closed:  # bound, but nobody listens
         closed.bind(("127.0.0.1", 0))
+        master = f"spark://127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(InputError, match="no master answers there"):
-            safemargin.release(project, engine="spark", master=f"spark://127.0.0.1:{closed.getsockname()[1]}")
+            safemargin.release(project, engine="spark", master=master)
+        for command in COMMANDS:
+            lines, left = run_command(capsys, tmp_path, *command, "--engine", "spark", "--master", master)
+            assert lines == [
+                f"safemargin: --master = {master!r}: no master answers there; start it, or correct the address"
+            ]
+            assert not left
 
 
 @pytest.mark.parametrize(
@@ -160,6 +306,19 @@ def test_a_master_that_does_not_answer_is_one_line(pyspark: Any, project: Path) 
 def test_what_no_engine_can_do_is_one_line(project: Path, said: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         safemargin.release(project, **said)
+
+
+@pytest.mark.slow
+def test_a_table_that_changes_while_it_is_swapped_is_refused(pyspark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "homes.parquet"
+
+    def write() -> None:
+        duckdb.sql(f"copy (select i % 7 as county, i % 3 as tenure from range(300) t(i)) to '{path}'")
+
+    write()
+    said: dict[str, Any] = {"swapped": ["county"], "hold": ["tenure"], "rate": "0.1", "engine": "spark"}
+    with pytest.raises(InputError, match="homes.parquet: changed while it was read"):
+        safemargin.swap(path, **said, progress=lambda step, *_: write() if step == "drawing the exchange" else None)
 
 
 @pytest.mark.parametrize("name", ["duckdb", "spark"])

@@ -13,14 +13,13 @@ from commands import in_process
 from safemargin.core import Generator, InputError, IntArray, PublishedTable, frozen, numpy_generator
 from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
-from safemargin.noise.averaging import gaussian_success
 from safemargin.noise.bounded import exploiting, revealing
+from safemargin.noise.calculators import gaussian_success, reveal_chance, reveal_risk
 from safemargin.noise.differencing import changes, nested
 from safemargin.noise.laws import keyed_gap_law
 from safemargin.noise.layout import Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaged, averaging, fitting
 from safemargin.noise.perturb import perturb
-from safemargin.noise.reveal import reveal_chance, reveal_risk
 from safemargin.samplers import SIMULATED, bounded_law, noise_of, reference_ptable, request
 
 

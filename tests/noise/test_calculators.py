@@ -13,26 +13,26 @@ import pytest
 import safemargin.noise
 from commands import Ran, Run, in_process
 from safemargin.core import InputError, numpy_generator
-from safemargin.noise.averaging import (
-    SimulatedMeans,
-    chebyshev_success,
-    epsilon_of,
-    gaussian_success,
-    simulate,
-    variance_needed,
-    variance_of,
-)
+from safemargin.noise.bounded import true_ranges
 from safemargin.noise.calculators import (
     budget,
+    chebyshev_success,
     compose,
+    epsilon_of,
+    gaussian_success,
     reconstruction_limit,
     reidentify,
+    reveal_chance,
+    reveal_risk,
+    simulate,
     tail_chance,
+    tuples_needed,
     utility_limit,
+    variance_needed,
+    variance_of,
+    wilson,
 )
-from safemargin.noise.laws import BoundedNoise, EpsilonNoise, sum_law
-from safemargin.noise.reveal import reveal_chance, reveal_risk, true_ranges, tuples_needed
-from safemargin.noise.truncated import truncated_bound, truncated_delta
+from safemargin.noise.laws import BoundedNoise, EpsilonNoise, sum_law, truncated_bound, truncated_delta
 from safemargin.samplers import bounded_law
 
 
@@ -140,7 +140,7 @@ def test_simulated_means_as_in_footnote_35() -> None:
     """The paper finds 741 (E = 10) and 725 (E = 5) of 1,000; whole sums make the exact chance 73.1 %, not 73.6 %."""
     for bound, printed in ((10, 741), (5, 725)):
         many = simulate(1000, 100, BoundedNoise(2.0, bound), samples=200_000, generator=numpy_generator(bound))
-        low, high = many.interval(5)
+        low, high = wilson(many, 200_000, 5)
         exact = math.erf(49.5 / math.sqrt(2 * 2000))
         assert low < exact < high, "five deviations: fails by chance once in a million runs"
         spread = math.sqrt(1000 * exact * (1 - exact))
@@ -152,10 +152,10 @@ def test_simulated_means_with_an_epsilon() -> None:
     """Footnote 20: Laplace noise averages like Gaussian noise of its variance; so does geometric noise."""
     for epsilon in (0.3, 0.8):
         found = simulate(118, 100, EpsilonNoise(epsilon), samples=100_000, generator=numpy_generator(1))
-        low, high = found.interval(5)
+        low, high = wilson(found, 100_000, 5)
         variance = 2 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
         assert low - 0.006 < gaussian_success(0.0118, variance) < high + 0.006
-        assert abs(found.rate - gaussian_success(0.0118, variance_of(epsilon))) < 0.02
+        assert abs(found / 100_000 - gaussian_success(0.0118, variance_of(epsilon))) < 0.02
 
 
 def test_chebyshev_is_below() -> None:
@@ -171,7 +171,7 @@ def test_limits_are_inverse_to_each_other() -> None:
     assert compose(1, 0.3) == pytest.approx(math.sqrt(variance_of(0.3)))
     assert compose(2775, 1) == pytest.approx(3924.4, rel=1e-4) and budget(8) == pytest.approx(0.9)
     assert reidentify(0.5, 0.5) == 0.25
-    assert SimulatedMeans(0, 10).interval()[0] == pytest.approx(0, abs=1e-12)
+    assert wilson(0, 10)[0] == pytest.approx(0, abs=1e-12)
 
 
 COMMANDS = {

@@ -10,12 +10,12 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError
-from safemargin.noise.averaging import variance_needed
+from safemargin.noise.calculators import Wishes, reveal_chance, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import sum_law
 from safemargin.noise.pictures import pictures
 from safemargin.noise.plan import COLOURS, NoisePlan, plan
-from safemargin.noise.planner import Wishes, bound_risk, entropy_chance, epsilon_band, judge
+from safemargin.noise.planner import bound_risk, epsilon_band, judge
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers import bounded_law
@@ -51,7 +51,7 @@ def census() -> NoisePlan:
 
 
 def risk_of_entropy(variance: float, bound: int, splits: Mapping[str, Mapping[int, int]]) -> float:
-    return bound_risk(bound, splits, lambda parts: entropy_chance(bound, variance, parts))
+    return bound_risk(bound, splits, lambda parts: reveal_chance(bound, variance, parts))
 
 
 def fate(variance: float, bound: int, split: dict[str, dict[int, int]] = SEX_OF_MALTA) -> str:

@@ -12,9 +12,9 @@ from commands import Run, in_process
 from safemargin.core import InputError, PublishedTable, TooLargeError, numpy_generator
 from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
+from safemargin.noise.laws import truncated_delta
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.noise.publish import NoisyProgramme, publish
-from safemargin.noise.truncated import truncated_delta
 
 PROGRAMME = """
 [variables]

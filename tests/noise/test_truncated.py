@@ -9,11 +9,13 @@ import pytest
 
 from safemargin import noise
 from safemargin.core import InputError
+from safemargin.noise.calculators import Wishes
+from safemargin.noise.laws import hockey_stick, law_variance, truncated_bound, truncated_delta, truncated_law
 from safemargin.noise.pictures import averaging_rows, exposure_rows, tail_rows, tuple_rows, utility_rows
-from safemargin.noise.plan import MOST_DROPPED, count, plan
-from safemargin.noise.planner import Output, Wishes, cut
+from safemargin.noise.plan import MOST_DROPPED, plan
+from safemargin.noise.planner import cut
 from safemargin.noise.programme import parse_programme
-from safemargin.noise.truncated import hockey_stick, law_variance, truncated_bound, truncated_delta, truncated_law
+from safemargin.noise.redundancy import Output, count
 
 PROGRAMME = """
 [variables]
@@ -140,12 +142,11 @@ def test_the_pictures_hold_what_the_formulas_say() -> None:
     wishes = Wishes()
     # Fig. 1: by convolution of three laws of largest entropy within 5 of variance 2.
     row = next(row for row in tuple_rows(10**6, wishes) if (row["x"], row["y"]) == (2.0, 5))
-    assert row["value"] == pytest.approx(math.log10(7_488_040), abs=1e-6) and row["dot"]
+    assert row["value"] == pytest.approx(math.log10(7_488_040), abs=1e-6) and row["label"] == "7 •"
     # Fig. 2: k/t^2 = .1 with variance 2 is 73.6 %; here the next value on the grid, by the normal law.
     for row in averaging_rows(output, "V", (2.0,), wishes):
         chance = math.erf(0.5 / math.sqrt(2 * 2.0 * row["y"]))
-        assert row["value"] == pytest.approx(100 * chance) and row["dot"] == (chance <= 0.68)
-        assert row["least"] == pytest.approx(max(0.0, 100 - 800 * row["y"]))
+        assert row["value"] == pytest.approx(100 * chance) and row["label"].endswith("•") == (chance <= 0.68)
     own = {row["y"] for row in averaging_rows(output, "epsilon", (0.5,), wishes)}
     assert round(output.ratio, 4) in own
     # Fig. 4: exp(-epsilon E), and one over the number of areas (six ages are the finest breakdown).

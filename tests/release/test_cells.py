@@ -1,6 +1,6 @@
 """Single cells suppressed in tables of several axes: all tables that agree are listed, and none is alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -11,10 +11,12 @@ from brute import TooMany, is_safe
 from cases import Town
 from evidence import seeds
 from safemargin.audit.attack import attack
-from safemargin.core import Limits, Table, Target, onlooker_with_roll
+from safemargin.bounds import Exposed, Proof
+from safemargin.core import Limits, Table, Target, label, onlooker_with_roll
+from safemargin.release.decide.crossed import Version, crossed_version, with_cells_suppressed
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.decide.split import crossed_version, unmerged_split
+from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Action, Wanted
 from safemargin.release.publish import publish
 
@@ -122,3 +124,57 @@ def test_a_table_that_noise_cannot_protect_is_refused_with_what_to_do() -> None:
     (suppressed,) = maximise(plan, table, [Wanted(("p", "q"))], protect="auto").margins
     assert not noised.is_published and suppressed.hidden
     assert noised.reason.endswith('single cells cannot be noised, protect = "auto" suppresses them')
+
+
+LETTERS = "abcde"
+
+
+def wide_version() -> tuple[Version, Limits]:
+    """Five groups by five, all of them regular but the first cell, which has too few people."""
+    people = {cell: 100 + 3 * number for number, cell in enumerate(product(LETTERS, LETTERS))} | {("a", "a"): 4}
+    votes = {cell: (2 * count // 5, count - 2 * count // 5) for cell, count in people.items()}
+    table = Town(("p", "q"), (tuple(LETTERS),) * 2, ("yes", "no"), people, votes).table()
+    limits = Target(beta=0.05, kappa=20, tau=0).limits(table.totals.tolist(), sum(people.values()))
+    return crossed_version(table, [unmerged_split(table, axis) for axis in "pq"]), limits
+
+
+def suppressed_in_turn(proofs: Sequence[Proof]) -> list[set[tuple[str, ...]]]:
+    """The cells that are suppressed at each test, where these proofs fail one after the other and then one holds."""
+    finest, limits = wide_version()
+    turns: list[set[tuple[str, ...]]] = []
+
+    def prove(version: Version) -> tuple[bool, Proof]:
+        turns.append({tuple(label(group) for group in cell) for cell in version.hidden_cells})
+        return (True, Proof((), {})) if len(turns) > len(proofs) else (False, proofs[len(turns) - 1])
+
+    found = with_cells_suppressed(finest, limits, prove)
+    assert found is not None and {tuple(label(g) for g in cell) for cell in found.hidden_cells} == turns[-1]
+    return turns
+
+
+def in_line(cells: set[tuple[str, ...]], axis: int, name: str) -> int:
+    return sum(cell[axis] == name for cell in cells)
+
+
+def test_a_cell_that_is_disclosed_gets_covers_along_every_axis() -> None:
+    first, second = suppressed_in_turn([Proof((Exposed({"p": "a", "q": "a"}, 0, 4, 1, 1),), {})])
+    assert ("a", "a") in first < second
+    assert all(in_line(first, axis, cell[axis]) >= 2 for cell in first for axis in (0, 1)), "never one alone"
+    assert all(in_line(second, axis, "a") > in_line(first, axis, "a") for axis in (0, 1))
+
+
+def test_a_printed_cell_that_is_disclosed_is_suppressed_itself() -> None:
+    first, second = suppressed_in_turn([Proof((), {}, doubtful=(Exposed({"p": "e", "q": "e"}, 0, 172, 0, 9),))])
+    assert ("e", "e") not in first and {("e", "e")} | first < second
+
+
+def test_a_failure_that_names_no_cell_adds_a_cover_to_every_group_that_has_one() -> None:
+    first, second = suppressed_in_turn([Proof((), {})])
+    for axis, name in product((0, 1), LETTERS):
+        if in_line(first, axis, name):
+            assert in_line(second, axis, name) > in_line(first, axis, name)
+
+
+def test_a_table_that_never_passes_is_given_up() -> None:
+    finest, limits = wide_version()
+    assert with_cells_suppressed(finest, limits, lambda version: (False, Proof((), {}))) is None

@@ -3,8 +3,8 @@
 import numpy as np
 
 from safemargin.core import Axis, Hierarchy, Limits, Target
-from safemargin.release.decide.protect import Cover, blocks
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.protect import Cover
+from safemargin.release.decide.split import Split, blocks
 
 AREAS = {"q0": "north", "q1": "north", "q2": "south", "q3": "south"}
 

@@ -12,7 +12,7 @@ import pytest
 
 import safemargin
 from excel import write_xlsx
-from safemargin.core import InputError, Table
+from safemargin.core import InputError, Table, Target
 from safemargin.io import read_published, read_tidy
 from safemargin.release.coding import band_names
 from safemargin.release.inputs import read_inputs, tabulate
@@ -119,7 +119,7 @@ def test_wrong_keys_of_an_axis(folder: Path, axis: str, said: str) -> None:
 
 
 def test_more_different_numbers_than_an_axis_may_have(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.io.files.MOST_LABELS", 3)
+    monkeypatch.setattr("safemargin.io.rows.MOST_LABELS", 3)
     assert len(tabulate(project(folder)).schema.axes[0].categories) == 4
     assert "looks like an identifier" in refusal(folder, "[axes.age]\n")
 
@@ -339,3 +339,13 @@ def test_sdmx_csv(tmp_path: Path) -> None:
     assert set(tables) == {("SEX", "AGE"), ("SEX",), ("AGE",)}
     joint = tables["SEX", "AGE"]
     assert sorted(joint.lower.tolist()) == [1, 4, 6, 9] and joint.status.count("suppressed") == 1
+
+
+def test_categories_without_people_are_no_groups() -> None:
+    """Listed in the project, or with a count of 0 in the data: neither merged with others nor published."""
+    ages = ["18-29", "30-44", "45-59", "60-74", "75+"]
+    rows = [{"age": a, "v": v, "n": n} for a, n in zip(ages, (30, 0, 25, 0, 40), strict=True) for v in ("yes", "no")]
+    for by in ({"age": {"ordered": True, "categories": ages}}, ["age"]):
+        made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=30))  # type: ignore[arg-type]
+        assert [sorted(decision.group) for decision in made.plan.axis("age")] == [["18-29"], ["45-59"], ["75+"]]
+        assert all(str(decision.action) == "exact" for decision in made.plan.axis("age"))

@@ -52,6 +52,8 @@ def test_a_release_names_what_changed_since_the_limits_were_locked(tmp_path: Pat
     with pytest.raises(InputError, match="were locked on"):
         safemargin.lock(project(tmp_path, beta=0.04))
     other.write(tmp_path / "release")
+    record = (tmp_path / "release/confidential/record.html").read_text(encoding="utf-8")
+    assert "target.beta: 0.05 became 0.03" in record and locked.digest[:16] in record
     with pytest.raises(InputError, match="already published"):
         safemargin.lock(path)
     whole = (tmp_path / "ledger.sqlite").read_bytes()

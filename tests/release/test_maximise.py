@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,12 @@ from cases import Town, town
 from evidence import seeds
 from safemargin.audit.attack import attack
 from safemargin.core import InputError, Limits, Table, Target, onlooker_with_roll, printed
+from safemargin.release.decide.crossed import Version, crossed_version, versions
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.search import within
-from safemargin.release.decide.split import Version, crossed_version, unmerged_split
-from safemargin.release.decide.versions import versions
-from safemargin.release.plan import Action, Asked, Plan, Wanted
+from safemargin.release.decide.split import unmerged_split
+from safemargin.release.plan import Action, Plan, Wanted, wanted_margins
 from safemargin.release.publish import publish
 
 MORE = 1e-6
@@ -311,18 +312,18 @@ def test_groups_that_are_noised_are_in_no_other_table() -> None:
 
 def test_what_is_asked_for_is_checked() -> None:
     axes = ("site", "age", "sex")
-    asked = Asked((("age", "site"),), order=2, weights={"sex": 3.0, "age x sex": 2.0})
-    assert asked.wanted(axes) == (
+    assert wanted_margins(axes, (("age", "site"),), order=2, weights={"sex": 3.0, "age x sex": 2.0}) == (
         Wanted(("site", "age")),
         Wanted(("site", "sex")),
         Wanted(("age", "sex"), 2.0),
         Wanted(("sex",), 3.0),
     )
-    for wrong, words in [
-        (Asked((("age", "town"),)), "tables.margins: there is no axis 'town'"),
-        (Asked((("age", "age"),)), "names an axis twice"),
-        (Asked(weights={"site x age": 1.0}), "'site x age': this margin is not asked for"),
-        (Asked(order=2, weights={"site x age": 0.0}), "must be positive and finite"),
-    ]:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"margins": (("age", "town"),)}, "tables.margins: there is no axis 'town'"),
+        ({"margins": (("age", "age"),)}, "names an axis twice"),
+        ({"weights": {"site x age": 1.0}}, "'site x age': this margin is not asked for"),
+        ({"order": 2, "weights": {"site x age": 0.0}}, "must be positive and finite"),
+    ]
+    for asked, words in wrong:
         with pytest.raises(InputError, match=words):
-            wrong.wanted(axes)
+            wanted_margins(axes, **asked)

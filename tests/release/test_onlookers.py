@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from commands import Run, in_process
 from safemargin import Release, release
 from safemargin.core import Axis, Inconsistency, InputError, Schema, Table, Tally, Target, frozen, onlooker_with_roll
-from safemargin.release.decide.candidate import prove_counts
 from safemargin.release.decide.decide import decide
+from safemargin.release.decide.judge import prove_counts
 from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.split import unmerged_split
 from safemargin.release.publish import publish

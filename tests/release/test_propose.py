@@ -72,6 +72,16 @@ def test_microdata(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) < 200
 
 
+def test_what_happens_without_an_order_and_what_else_can_be_asked_for(tmp_path: Path) -> None:
+    """Said at `init`: merging by size, single suppression instead, tables of several axes, the ledger and its lock."""
+    rows = [{"ward": f"w{n % 40}", "mode": "abc"[n % 3], "vote": "AB"[n // 7 % 2]} for n in range(600)]
+    text, project, _ = proposed(write_csv(tmp_path / "votes.csv", rows))
+    assert "# No order or areas: small categories are merged by size, near-unanimous ones suppressed alone." in text
+    uncommented = text.replace("# [tables]", "[tables]").replace("# margins", "margins")
+    assert tomllib.loads(uncommented)["tables"]["margins"] == [["ward", "mode"]] and "tables" not in project
+    assert "# [ledger]" in text and "# lock = true" in text and "safemargin lock" in text
+
+
 def test_counts_of_equal_people(tmp_path: Path) -> None:
     lines = [
         f"{d},{REGIONS[d]},{s},{o},{n}"

@@ -6,9 +6,7 @@ import pytest
 from cases import Town
 from reruns import run, with_votes
 from safemargin.core import Target, onlooker_with_roll
-from safemargin.release.decide.decide import decide
-from safemargin.release.decide.protect import MANY
-from safemargin.release.decide.rule import rule_for
+from safemargin.release.decide.decide import MANY, decide, rule_for
 from safemargin.release.plan import Action
 
 

@@ -4,12 +4,17 @@ import json
 import time
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from safemargin import InputError, RefusedError, suppress, verify
 from safemargin.core import Hierarchy, IntArray, Lattice, lattice
+from safemargin.suppress import suppress as module
+from safemargin.suppress.linked import LinkedTables
+from safemargin.suppress.moves import Problem
+from safemargin.suppress.problem import build_problem
 from safemargin.suppress.suppress import find_pattern
 
 ROW = "row,column,count\n"
@@ -55,6 +60,20 @@ def test_who_reruns_the_program_cannot_infer_a_count() -> None:
         if differ[pattern.suppressed].all():
             return
     pytest.fail("whoever runs the program again can infer a count")
+
+
+def test_a_rerun_counts_the_people_of_the_other_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs by people are hidden counts too, so they differ in every table that prints the same."""
+    calls: list[tuple[IntArray, IntArray]] = []
+
+    def build(tables: LinkedTables, *options: Any) -> Problem:
+        calls.append((tables.counts, options[5]))
+        return build_problem(tables, *options)
+
+    monkeypatch.setattr(module, "build_problem", build)
+    assert find_pattern(small([[1, 2, 3], [2, 3, 2]]), (1, 1), extra=0, cost="people").rerun.tables > 0
+    assert len({counts.tobytes() for counts, _ in calls}) > 1
+    assert all((cost == np.maximum(counts, 1)).all() for counts, cost in calls)
 
 
 def test_chance_chooses_among_patterns_that_are_equally_good() -> None:

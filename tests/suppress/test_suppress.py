@@ -35,10 +35,10 @@ def all_tables(table: Lattice) -> IntArray:
     return np.array(found)
 
 
-def optimum(table: Lattice, most: int) -> tuple[int, int] | None:
-    """The fewest cells of any pattern, and the fewest primary counts known to be primary among those; by listing.
+def best_patterns(table: Lattice, most: int, tau: int = 0) -> tuple[int, int, set[frozenset[int]]] | None:
+    """The fewest cells of any pattern, the fewest primary counts known to be primary among those, and these patterns.
 
-    Only patterns with the fewest totals count: of these, a cell weighs 20 times one that sums up over one axis less.
+    By listing. Only patterns with the fewest totals count: a cell weighs 20 times one that sums up over one axis less.
     """
     counts, tables = table.counts.ravel(), all_tables(table)
     primary = np.flatnonzero((counts >= 1) & (counts <= most) & (np.arange(len(counts)) > 0))
@@ -53,15 +53,17 @@ def optimum(table: Lattice, most: int) -> tuple[int, int] | None:
     ]
     heights = [sum(part) for part in product(*height)]
     for size in range(len(others) + 1):
-        exposed = []
+        found: dict[tuple[int, int], set[frozenset[int]]] = {}
         for more in combinations(others, size):
             hidden = np.isin(np.arange(len(counts)), [*primary, *more])
             alike = tables[same[:, ~hidden].all(axis=1)]
-            if (alike[:, hidden] != counts[hidden]).any(axis=0).all():
+            if (np.ptp(alike[:, hidden], axis=0) > tau).all():
                 totals = sum(20 ** int(heights[place]) for place in more if heights[place])
-                exposed.append((totals, int((alike[:, primary].max(axis=0) <= most).sum())))
-        if exposed:
-            return len(primary) + size, min(exposed)[1]
+                exposed = int((alike[:, primary].max(axis=0) <= most).sum())
+                found.setdefault((totals, exposed), set()).add(frozenset(np.flatnonzero(hidden).tolist()))
+        if found:
+            best = min(found)
+            return len(primary) + size, best[1], found[best]
     return None
 
 
@@ -101,22 +103,53 @@ def check_moves(pattern: Pattern) -> None:
 @pytest.mark.parametrize("part", seeds(0, 2, 10))
 def test_the_optimum_of_hundreds_of_small_tables(part: int) -> None:
     for table, most in small_tables(300)[part::10]:
-        best = optimum(table, most)
+        best = best_patterns(table, most)
         try:
             pattern = find_pattern(table, (1, most), extra=0)
         except RefusedError:
             assert best is None, table.counts
             continue
         check_moves(pattern)
-        assert (len(pattern.suppressed), len(pattern.exposed)) == best, table.counts
+        assert best is not None
+        assert (len(pattern.suppressed), len(pattern.exposed)) == best[:2], table.counts
+        assert frozenset(pattern.suppressed.tolist()) in best[2], table.counts
         assert pattern.gap == 0
+
+
+@pytest.mark.parametrize("tau", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", seeds(0, 1, 10))
+def test_what_a_rerun_is_said_not_to_disclose_by_listing(part: int, tau: int) -> None:
+    """Every table that prints the same, and for each every pattern: only tables with this best pattern could be it."""
+    shown = 0
+    for table, most in small_tables(300)[part::10]:
+        try:
+            pattern = find_pattern(table, (1, most), extra=0, tau=tau)
+        except RefusedError:
+            continue
+        if not len(pattern.suppressed) or not pattern.rerun.shown:
+            continue
+        printed = np.setdiff1d(np.arange(table.counts.size), pattern.suppressed)
+        every = all_tables(table)
+        alike = every[(every[:, printed] == table.counts.ravel()[printed]).all(axis=1)]
+        if len(alike) > 12:  # listing all patterns of all tables would take minutes
+            continue
+        leaves = np.ix_(*(tree.leaves for tree in table.trees))
+        could_be = []
+        for counts in alike:
+            best = best_patterns(lattice(table.trees, counts.reshape(table.shape)[leaves]), most, tau)
+            if best is not None and frozenset(pattern.suppressed.tolist()) in best[2]:
+                could_be.append(counts)
+        assert (np.ptp(could_be, axis=0)[pattern.suppressed] > tau).all(), table.counts
+        assert pattern.rerun.same < len(could_be), table.counts
+        shown += 1
+    assert shown >= 3
 
 
 def test_hierarchies_that_cross() -> None:
     table = lattice([CROSSED, Hierarchy.flat("x1", "pq")], np.array([[1, 4], [5, 2], [3, 6]]))
     pattern = find_pattern(table, (1, 2), extra=0)
     check_moves(pattern)
-    assert len(pattern.suppressed) == (optimum(table, 2) or (0, 0))[0]
+    assert len(pattern.suppressed) == (best_patterns(table, 2) or (0, 0))[0]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from safemargin.cli import ADDED, COMMANDS
-from safemargin.guarantees.swap_loss import derangements, gap_bound, moved, tightness
+from safemargin.guarantees.swap_loss import derangements, gap_bound, lower_bound, moved, swap_epsilon
 
 ROOT = Path(__file__).parent.parent.parent
 ITEMS = [
@@ -67,7 +67,7 @@ def test_the_bound_of_theorem_4_is_above_the_printed_figure() -> None:
     assert gap_bound(10) > 0.148 > gap_bound(11)
     exact = math.log(11) - math.log(derangements(10) / derangements(8)) / 2
     assert exact == pytest.approx(0.147994, abs=5e-7)
-    assert tightness(Fraction(1, 10), 10).gap == pytest.approx(exact)
+    assert swap_epsilon(Fraction(1, 10), 10) - lower_bound(Fraction(1, 10), 10) == pytest.approx(exact)
     assert derangements(0) == 1 != math.floor(math.factorial(0) / math.e + 0.5)
 
 

@@ -21,8 +21,8 @@ from safemargin.guarantees.rules import chained, compose_parts
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import ptable, request
 from safemargin.swap import targeted
+from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk
-from safemargin.swap.simulate import swap_across_file
 from safemargin.swap.simulated import counts_chart, errors_chart
 from safemargin.swap.targeted import Targeting, swap_targeted
 from safemargin.ui import CONFIG

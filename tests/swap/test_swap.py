@@ -448,6 +448,29 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert other.code == 2 and "nothing is declared about how a person record changes with a household" in other.err
 
 
+def test_hold_names_what_is_published(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], people: Path, tmp_path: Path
+) -> None:
+    """There is no default: without `--hold` nothing is written; with it, all other columns are omitted."""
+    run = in_process(monkeypatch, capsys)
+    call = ("swap", people, "--swap", "county", "--match", "state,size", "--rate", "0.05", "--format", "csv", "--out")
+    missing = run(*call, tmp_path / "none")
+    assert missing.code == 2 and "--hold" in missing.err and not (tmp_path / "none").exists()
+    assert run(*call, tmp_path / "held", "--hold", "tenure").code == 0
+    head = (tmp_path / "held/published/swapped.csv").read_text().splitlines()[0]
+    assert set(head.split(",")) == {"state", "size", "tenure", "county", "count"}
+
+
+def test_nearly_complete_microdata_are_not_published_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("person,county,state\n" + "".join(f"{n},c{n % 4},s{n % 2}\n" for n in range(200)))
+    roles = {"swapped": ["county"], "match": ["state"], "hold": ["person"], "rate": "0.1"}
+    with pytest.raises(InputError, match="nearly complete microdata; hold fewer columns"):
+        safemargin.swap(file, **roles)  # type: ignore[arg-type]
+    made = safemargin.swap(file, **roles, form="records")  # type: ignore[arg-type]
+    assert (made.write(tmp_path / "meant") / "published").is_dir()
+
+
 def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, people: Path, tmp_path: Path) -> None:
     """All tables of one swapped file agree with each other and cost nothing more; another run does."""
     guarantees = []

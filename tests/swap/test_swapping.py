@@ -21,12 +21,11 @@ from safemargin.guarantees.swap_loss import (
     curve,
     derangements,
     gap_bound,
-    log_derangements,
+    lower_bound,
     moved,
     rate_of,
     rates_for,
     swap_epsilon,
-    tightness,
 )
 from safemargin.swap.permutation import LARGE, Stratified, derange, strata, swap
 from swap_vectors import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
@@ -101,11 +100,15 @@ def test_numbers_beyond_floats() -> None:
     assert rates_for(800.0, 10) == (0.0, 1.0)
     assert swap_epsilon(Fraction(1, 10**400), 10) == pytest.approx(math.log(11) + 400 * math.log(10))
     assert swap_epsilon(1 - Fraction(1, 10**22), 2) == pytest.approx(22 * math.log(10))
-    assert tightness(1 - Fraction(1, 10**22), 2).gap == pytest.approx(0, abs=1e-9)
+    assert swap_epsilon(1 - Fraction(1, 10**22), 2) - lower_bound(1 - Fraction(1, 10**22), 2) == pytest.approx(
+        0, abs=1e-9
+    )
     for size in (39, 40, 41, 10**7, 10**35, 10**700):
-        found = tightness(Fraction(1, 2), size)
-        assert found.lower == pytest.approx((math.log(size) + math.log(size - 1)) / 2, rel=1e-12)
-        assert found.gap == pytest.approx(1.5 / size if size < 10**300 else 0, abs=1e-3)
+        lower = lower_bound(Fraction(1, 2), size)
+        assert lower == pytest.approx((math.log(size) + math.log(size - 1)) / 2, rel=1e-12)
+        assert swap_epsilon(Fraction(1, 2), size) - lower == pytest.approx(
+            1.5 / size if size < 10**300 else 0, abs=1e-3
+        )
 
 
 def test_lower_bounds() -> None:
@@ -114,16 +117,17 @@ def test_lower_bounds() -> None:
     assert {size: round(gap_bound(size), 6 if size == 10 else 5) for size in expected} == expected
     gaps = {2: 1.09861, 4: 0.51083, 5: 0.24624, 6: 0.25466, 7: 0.20899, 8: 0.18478, 9: 0.16422, 10: 0.14799}
     for size, gap in gaps.items():
-        assert tightness(0.01, size).gap == pytest.approx(gap, abs=5e-6)
-    assert tightness(0.9, 3).gap == pytest.approx(0) and tightness(0.1, 3).gap > 0
+        assert swap_epsilon(0.01, size) - lower_bound(0.01, size) == pytest.approx(gap, abs=5e-6)
+    assert (
+        swap_epsilon(0.9, 3) - lower_bound(0.9, 3) == pytest.approx(0)
+        and swap_epsilon(0.1, 3) - lower_bound(0.1, 3) > 0
+    )
     for place, rate in enumerate(RATES[:-1]):  # guarded, and what three different records lose
-        assert tightness(Fraction(rate), 3).lower == pytest.approx(EXACT["1,1,1|1,1,1"][1][place], abs=5e-6)
+        assert lower_bound(Fraction(rate), 3) == pytest.approx(EXACT["1,1,1|1,1,1"][1][place], abs=5e-6)
     for k in range(60):  # Lemma 6
         for less in range(k + 1):
             if less != k - 1:
                 assert derangements(k) <= (k + 1) ** less * derangements(k - less)
-    assert log_derangements(25) == pytest.approx(math.log(derangements(25)), abs=1e-9)
-    assert log_derangements(1) == -math.inf
 
 
 def test_chance_of_being_moved() -> None:
@@ -240,6 +244,18 @@ def test_draws_follow_the_exact_law() -> None:
     law = swap_law(table(list(zip(held.tolist(), swapped.tolist(), strict=True))), rate)
     assert len(law) == 7 and found.redrawn > 0
     assert chance(Counter(dict(seen)), {key: float(p) for key, p in law.items()}) > RARE
+
+
+@pytest.mark.statistical
+def test_every_record_of_a_cell_is_as_likely_to_be_selected() -> None:
+    """Engines that order the records of a cell by themselves move the ones in `slot`."""
+    cells = Stratified.of(np.repeat(np.arange(40_000), 2), np.tile([0, 1], 40_000), np.full(80_000, 3))
+    found = swap(cells, Fraction(1, 3))
+    assert found.slot is not None and set(found.slot.tolist()) == {0, 1, 2}
+    places = found.cell * 3 + found.slot
+    assert len(np.unique(places)) == len(places)  # nobody is selected twice
+    seen = Counter(found.slot.tolist())
+    assert chance(seen, dict.fromkeys(range(3), 1 / 3)) > RARE  # conservative: draws are negatively correlated
 
 
 @pytest.mark.statistical

@@ -1,6 +1,7 @@
 """Constraints of several margins that cross: integer tables are found if there are any, and only then."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from safemargin.core import InputError, IntArray, TooLargeError, numpy_generator
 from safemargin.topdown import siblings
 from safemargin.topdown.attributes import Attributes
-from safemargin.topdown.design import Design, MarginLimit, Measurements, build_spine, combine_limits
+from safemargin.topdown.design import Design, MarginLimit, Measurements, WeightedLimit, build_spine, combine_limits
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.run import recompute, run
 from safemargin.topdown.tables import solve_tables
@@ -86,6 +87,11 @@ def test_no_tables_are_refused_and_none_invented(start: int) -> None:
         design = designed(
             FOUR, earlier=tuple(earlier), rho=Fraction(1, 9), kinds=kinds, split={"total": "1/2", "detailed": "1/2"}
         )
+        if seed % 2:  # also limit weighted sums of the counts of every area
+            level, weights = int(random.integers(3)), random.integers(0, 4, (1, 4))
+            sums = FOUR.counts(EVERY[random.integers(len(EVERY))])[level] @ weights.T
+            limit = WeightedLimit(kinds.detailed, weights, sums - random.integers(2), sums + random.integers(2))
+            design = replace(design, weighted=((level, limit),))
         measured = rounded_noise(design, FOUR.counts(EVERY[random.integers(len(EVERY))]), seed)
         possible = [table for table in EVERY if _agrees(design, FOUR.counts(table))]
         there_are.add(bool(possible))
@@ -100,7 +106,11 @@ def test_no_tables_are_refused_and_none_invented(start: int) -> None:
 
 def _agrees(design: Design, tables: Sequence[IntArray]) -> bool:
     sums = [(limit, design.attributes.margin(tables[level], limit.query)) for level, limit in design.earlier]
-    return all((values >= limit.low).all() and (values <= limit.high).all() for limit, values in sums)
+    weighted = [
+        (limit, design.attributes.margin(tables[level], limit.query) @ limit.weights.T)
+        for level, limit in design.weighted
+    ]
+    return all((values >= limit.low).all() and (values <= limit.high).all() for limit, values in (*sums, *weighted))
 
 
 CONFIG = """\

@@ -16,8 +16,8 @@ import safemargin
 from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, PEOPLE
-from safemargin.topdown.joint import JointRelease
 from safemargin.topdown.report import TopDownRelease
+from safemargin.topdown.topdown import JointRelease
 
 BLOCKS = [f"b{n}" for n in range(6)]
 AREAS = [(f"t{n // 3}", block) for n, block in enumerate(BLOCKS)]
@@ -113,6 +113,43 @@ def test_persons_fit_into_households_in_every_block(land: Path) -> None:
     assert "Do not publish" in (land / "out/confidential/report.html").read_text()
     again = safemargin.topdown(land / "joint.toml", land / "out")  # nothing is drawn again
     assert rows(land / "out/persons/published/microdata.parquet") and again.to_json()["rho_squared"] == "3"
+
+
+CROWDED = {
+    "nobody lives elsewhere": ('\n[[zeros]]\nhome = ["quarters"]\n', True),
+    "exact totals of tracts": ('\n[[invariants]]\nlevel = "tract"\n', False),
+}
+
+
+@pytest.mark.parametrize(("more", "exactly"), CROWDED.values(), ids=CROWDED)
+def test_households_keep_to_the_exact_number_of_persons(land: Path, more: str, exactly: bool) -> None:
+    """Nobody lives outside households, and much noise moves their sizes: without a constraint they hold more or fewer
+    people than there are in nearly all draws.
+    """
+    (land / "persons.toml").write_text(PERSONS + more)
+    (land / "households.toml").write_text(HOUSEHOLDS.replace("rho_squared = 2", 'rho_squared = "1/50"'))
+    sizes = {"1": (1, 1), "2": (2, 2), "3+": (3, 3)}
+    (land / "joint.toml").write_text(JOINT.replace("[3, 9]", "[3, 3]"))
+    homes = [line.split(",") for line in (land / "households.csv").read_text().splitlines()[1:]]
+    fitting = [f"{t},{b},{'fm'[n % 2]},household" for t, b, size in homes for n in range(sizes[size][0])]
+    (land / "persons.csv").write_text("\n".join(["tract,block,sex,home", *fitting[1:]]) + "\n")
+    with pytest.raises(
+        InputError, match=r"households\.toml: .*: its households do not fit the exact counts of persons"
+    ):
+        safemargin.topdown(land / "joint.toml", land / "out")  # one person is missing
+    assert not (land / "out").exists()
+    (land / "persons.csv").write_text("\n".join(["tract,block,sex,home", *fitting]) + "\n")
+    assert isinstance(safemargin.topdown(land / "joint.toml", land / "out"), JointRelease)
+    published = rows(land / "out/households/published/microdata.parquet", "tract, size")
+    for tract in ("t0", "t1", ""):
+        there = sum(line.startswith(tract) for line in fitting)
+        held = sum(sizes[str(size)][0] for name, size in published if str(name).startswith(tract))
+        if exactly and not tract:
+            assert held == there
+        elif not exactly:
+            assert held <= there
+    assert safemargin.topdown(land / "out/households/published").agrees  # type: ignore[union-attr]
+    assert safemargin.topdown(land / "out/persons/published").agrees  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

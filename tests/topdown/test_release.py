@@ -15,7 +15,7 @@ from commands import Run, in_process
 from safemargin.core import InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.implication import reasons_empty
-from safemargin.topdown import steps
+from safemargin.topdown import run as phases
 from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
 from safemargin.topdown.design import MAX_COUNT, combine_limits
@@ -159,7 +159,7 @@ def test_the_guarantee_is_a_tree_whose_budgets_add_up(released: Path) -> None:
 
 
 def test_the_second_step_is_given_public_files_only() -> None:
-    assert list(inspect.signature(steps.estimate).parameters) == ["folder", "progress"]
+    assert list(inspect.signature(phases.estimate).parameters) == ["folder", "progress"]
 
 
 def test_anybody_can_compute_the_tables_again(released: Path, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_other_people_with_the_same_measurements_give_the_same_tables(
             (counts.size, variance, len(counts)), counts + np.arange(counts.size).reshape(counts.shape) % 3
         )
 
-    monkeypatch.setattr(steps, "add_noise", replayed)
+    monkeypatch.setattr(phases, "add_noise", replayed)
     other = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old").replace("S,s1,f,old", "S,s2,m,young")
     assert other != PEOPLE_CSV
     run(land(tmp_path / "one"), tmp_path / "one/out")
@@ -651,7 +651,7 @@ def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_pa
     total = {(level, query): np.array([[10]]) for level, query in design.exact if level}
     rows = list(combine_limits(design, total)[1].values())
     family = SiblingMatrices(kinds, kinds.detailed).problem(
-        None, rows, None, np.zeros(8, bool), np.zeros((1, 8)), {kinds.detailed: np.ones((1, 8))}
+        None, rows, (), np.zeros(8, bool), np.zeros((1, 8)), {kinds.detailed: np.ones((1, 8))}
     )
     bounds = LinearConstraint(family.matrix, family.least, family.most)
     ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]

@@ -18,7 +18,7 @@ from safemargin.topdown.design import (
     Design,
     MarginLimit,
     Measurements,
-    ReachableSets,
+    WeightedLimit,
     build_spine,
     check_truth,
     combine_limits,
@@ -26,6 +26,7 @@ from safemargin.topdown.design import (
 from safemargin.topdown.feasibility import reachable_levels, reachable_sets
 from safemargin.topdown.guarantee import summarise
 from safemargin.topdown.least_squares import fit
+from safemargin.topdown.run import add_noise
 from safemargin.topdown.siblings import (
     Infeasible,
     SiblingMatrices,
@@ -33,7 +34,6 @@ from safemargin.topdown.siblings import (
     nonnegative_estimate,
     round_to_integers,
 )
-from safemargin.topdown.steps import add_noise
 from safemargin.topdown.tables import solve_tables
 from spines import (
     DETAILED,
@@ -347,8 +347,8 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
     assert attained == allowed
 
 
-def _holds(found: ReachableSets, cells: IntArray) -> bool:
-    sums = found.sets @ cells
+def _holds(found: WeightedLimit, cells: IntArray) -> bool:
+    sums = found.weights @ cells
     return bool((sums >= found.low[0]).all() and (sums <= found.high[0]).all())
 
 
@@ -457,7 +457,7 @@ def small_family(seed: int) -> SiblingProblem:
     forms = SiblingMatrices(kinds, kinds.detailed)
     weights = {kinds.detailed: np.ones((2, 4))}
     return forms.problem(
-        true.sum(axis=0), [MarginLimit(MarginQuery(()), totals, totals)], None, np.zeros(4, bool), target, weights
+        true.sum(axis=0), [MarginLimit(MarginQuery(()), totals, totals)], (), np.zeros(4, bool), target, weights
     )
 
 
@@ -503,7 +503,7 @@ def test_leaving_out_what_must_be_zero_changes_nothing(seed: int) -> None:
     totals = true.sum(axis=1, keepdims=True)
     weights = {DETAILED: np.ones((3, 12)), SEX_AGE: np.full((3, 6), 5.0)}
     family = SiblingMatrices(KINDS, DETAILED).problem(
-        true.sum(axis=0), [MarginLimit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
+        true.sum(axis=0), [MarginLimit(TOTAL, totals, totals)], (), np.zeros(12, dtype=bool), target, weights
     )
     gone = np.tile(true.sum(axis=0) == 0, 3)
     assert nonnegative_estimate(family)[~gone] == pytest.approx(nonnegative_estimate(family.without(gone)), abs=1e-5)

@@ -49,7 +49,7 @@ def test_no_solver_is_within_reach() -> None:
             outside |= {other.split(".")[0] for other in names} - {"safemargin"}
     assert "safemargin.bounds.system" in seen
     allowed = {"system", "build", "effort", "certificate", "check"}
-    allowed |= {"shown", "levels", "search", "reach", "exchange", "propagate", "fiber_equations", "grid"}  # additions
+    allowed |= {"shown", "levels", "cells", "reach", "exchange", "propagate", "fiber_equations", "grid"}  # additions
     modules = {path.stem for path in (SOURCE / "safemargin" / "bounds").glob("*.py")}
     assert {name.split(".")[2] for name in seen if name.startswith("safemargin.bounds.")} & modules <= allowed
     assert not outside & {"highspy", "ortools", "cvxpy", "clarabel"}

@@ -15,6 +15,7 @@ import pytest
 
 from evidence import seeds
 from safemargin.core import TooLargeError
+from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Election
 from safemargin.voting.outcome import outcome
 from safemargin.voting.reading import read_belief
@@ -425,6 +426,6 @@ def test_intervals_of_draws_hold_in_95_of_100_runs(tmp_path: Path) -> None:
             held += 20
             continue
         for run in range(20):
-            estimate = sample(election.kinds, 0.0, 4_000, 1_000 * seed + run)
+            estimate = sample(election.kinds, crossings(election.kinds, 2), 0.0, 4_000, 1_000 * seed + run)
             held += estimate.low - 1e-12 <= exact <= estimate.high + 1e-12
     assert held >= 380

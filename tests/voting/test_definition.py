@@ -10,9 +10,8 @@ from scipy.stats import binom
 
 import plain_voting
 from plain_voting import by_definition, by_multisets, plain_rules, stv_of
-from safemargin.voting.chances import enumerate_votes
-from safemargin.voting.convolution import exact_delta
 from safemargin.voting.election import Belief, Election
+from safemargin.voting.grid import enumerate_votes, exact_delta
 from safemargin.voting.measure import measure
 from safemargin.voting.outcome import outcome
 from safemargin.voting.reading import read_belief

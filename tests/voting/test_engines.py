@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError, no_progress
-from safemargin.voting.chances import enumerate_votes
-from safemargin.voting.convolution import grid_of
-from safemargin.voting.election import Belief, Election, uniform
-from safemargin.voting.fourier import transform
+from safemargin.voting.crossings import crossings
+from safemargin.voting.election import Belief, Election, rankings, uniform
+from safemargin.voting.elimination import count_transfers
+from safemargin.voting.grid import enumerate_votes, grid_of, transform
 from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails
 from safemargin.voting.privacy import worst_of
-from safemargin.voting.rule import approvals, rankings
 from safemargin.voting.rules import rule_named
 from safemargin.voting.sampling import sample
-from safemargin.voting.transfers import count_transfers
 
 BIASED = Belief(rankings(3), tuple(Fraction(n, 20) for n in (6, 4, 3, 3, 2, 2)))
 
@@ -30,7 +28,7 @@ def same(first: object, second: object) -> None:
 @pytest.mark.parametrize("rule", ["borda", "maximin", "copeland", "veto", "positional:5,2,0"])
 def test_transforms(rule: str) -> None:
     kinds = Election(rule_named(rule, 3), 14, BIASED).kinds
-    same(enumerate_votes(kinds, no_progress), transform(kinds, grid_of(kinds), no_progress))
+    same(enumerate_votes(kinds, no_progress), transform(kinds, grid_of(kinds), crossings(kinds), no_progress))
 
 
 def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:
@@ -45,7 +43,7 @@ def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:
 def test_plurality_by_trails(size: int, voters: int) -> None:
     shares = tuple(Fraction(n, sum(range(1, size + 1))) for n in range(1, size + 1))
     for known in ({}, {(0,): 1, (size - 1,): 2}):
-        belief = Belief(approvals(size, 1), shares)
+        belief = Belief(rankings(size, (1, size - 1)), shares)
         kinds = Election(rule_named("plurality", size), voters + sum(known.values()), belief, known).kinds
         same(enumerate_votes(kinds, no_progress), count_trails(kinds, no_progress))
 
@@ -117,7 +115,8 @@ def test_intervals_hold() -> None:
     rule = rule_named("plurality", 3)
     election = Election(rule, 101, uniform(rule))
     exact = measure(election).delta
-    found = [sample(election.kinds, 0.0, 10_000, seed, no_progress) for seed in range(100)]
+    ties = crossings(election.kinds, 2)
+    found = [sample(election.kinds, ties, 0.0, 10_000, seed, no_progress) for seed in range(100)]
     assert sum(each.low <= exact <= each.high for each in found) >= 80
     assert np.mean([each.delta for each in found]) == pytest.approx(exact, rel=0.02)
 
@@ -127,7 +126,9 @@ def test_intervals_hold() -> None:
 )
 def test_plurality_by_steps_of_heights(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     shares = tuple(Fraction(weight, sum(weights)) for weight in weights)
-    kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(approvals(len(weights), 1), shares)).kinds
+    kinds = Election(
+        rule_named("plurality", len(weights)), 30_000, Belief(rankings(len(weights), (1, len(weights) - 1)), shares)
+    ).kinds
     few = count_trails(kinds, no_progress, full=False)
     monkeypatch.setattr("safemargin.voting.plurality.STEPS", np.inf)  # every height
     every = count_trails(kinds, no_progress, full=False)
@@ -150,7 +151,8 @@ def test_intervals_hold_for_votes_that_were_not_measured(
     monkeypatch.setattr("safemargin.voting.sampling.MAX_VOTES", 3)
     election = Election(rule_named(rule, 3), voters, BIASED)
     exact = measure(election, "winner", epsilon).delta
-    found = [sample(election.kinds, epsilon, 10_000, seed, no_progress) for seed in range(40)]
+    ties = crossings(election.kinds, 2)
+    found = [sample(election.kinds, ties, epsilon, 10_000, seed, no_progress) for seed in range(40)]
     assert sum(each.low <= exact <= each.high for each in found) >= 34
     assert np.mean([each.high for each in found]) < 2.5 * exact
 

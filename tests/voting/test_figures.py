@@ -12,18 +12,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from safemargin.voting.chances import enumerate_votes
 from safemargin.voting.closed_forms import counts_fraction, counts_worst, log_pair
 from safemargin.voting.closed_forms import two_candidate_chances as compute
 from safemargin.voting.closed_forms import two_candidate_fraction as exact_fraction
-from safemargin.voting.convolution import exact_delta
-from safemargin.voting.election import Belief, Election, uniform
+from safemargin.voting.election import Belief, Election, rankings, uniform
+from safemargin.voting.elimination import count_transfers
+from safemargin.voting.grid import enumerate_votes, exact_delta
 from safemargin.voting.measure import chances_of, measure
-from safemargin.voting.rule import approvals, rankings
 from safemargin.voting.rules import rule_named
 from safemargin.voting.scoring import Positional
 from safemargin.voting.stability import classify, classify_counts, lemma_exponent, limiting_slope, smallest_electorate
-from safemargin.voting.transfers import count_transfers
 
 TRUTH: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors/outcome.json").read_text())
 SIZES: list[int] = TRUTH["sizes"]
@@ -255,7 +253,7 @@ def test_large_electorates() -> None:
         chosen = rule_named(rule, 3)
         assert measure(Election(chosen, n, uniform(chosen))).delta == pytest.approx(delta, abs=5e-8)
     ten = rule_named("plurality", 10)
-    found = measure(Election(ten, 10_000, Belief(approvals(10, 1), (Fraction(1, 10),) * 10)))
+    found = measure(Election(ten, 10_000, Belief(rankings(10, (1, 9)), (Fraction(1, 10),) * 10)))
     assert found.engine == "trails" and found.delta == pytest.approx(0.0056, abs=3e-4)
     four = rule_named("approval-2", 4)
     assert measure(Election(four, 100, uniform(four))).delta == pytest.approx(0.118823, abs=1e-6)

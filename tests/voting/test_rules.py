@@ -10,10 +10,9 @@ import pytest
 from safemargin.core import InputError
 from safemargin.voting.chances import all_counts
 from safemargin.voting.crossings import hyperplanes
-from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
+from safemargin.voting.election import Belief, Election, ShareBox, from_counts, rankings, uniform
 from safemargin.voting.measure import measure, worst_in
 from safemargin.voting.reading import names_in, read_ballots, read_belief
-from safemargin.voting.rule import rankings
 from safemargin.voting.rules import AllTies, rule_named
 
 RULES = "plurality veto borda stv maximin copeland bucklin bucklin-simple ranked-pairs schulze kemeny".split()

@@ -12,11 +12,9 @@ from starlette.testclient import TestClient
 from safemargin import release
 from safemargin.core import InputError
 from safemargin.release.project import Project
-from safemargin.web.app import App
-from safemargin.web.bench import Bench
+from safemargin.web.app import SCREENS, App
+from safemargin.web.bench import Bench, Place
 from safemargin.web.jobs import Job
-from safemargin.web.place import Place
-from safemargin.web.screens import SCREENS
 from safemargin.web.workbench import open_workbench
 from test_golden import FILES
 
@@ -60,6 +58,17 @@ def test_every_screen_shows_something(page: TestClient, name: str) -> None:
         ("plan", {"do": "decide", "options": "--protect x; rm"}, "is no alternative"),
         ("plan", {"do": "adopt", "options": "--beta 9"}, "is no alternative"),
         ("publish", {"do": "publish", "decided": "A", "checked": "B"}, "this does not hold yet"),
+        ("plan", {"do": "try", "axis": "site", "members": "North", "how": "keep"}, "make a plan first"),
+        ("plan", {"do": "write", "axis": "nothing", "members": "North", "how": "keep"}, "there is no axis"),
+        ("plan", {"do": "write", "axis": "site", "members": "", "how": "keep"}, "name at least one"),
+        ("plan", {"do": "write", "axis": "site", "members": "Nowhere", "how": "keep"}, "has no category"),
+        ("plan", {"do": "write", "axis": "site", "members": "North", "how": "join"}, "name at least two"),
+        ("plan", {"do": "write", "axis": "site", "members": "North", "how": "keep"}, "changed meanwhile"),
+        ("map", {"do": "look", "cell": "site=Nowhere"}, "is no cell of these data"),
+        ("map", {"do": "look", "cell": "site=North", "option": "maybe"}, "there is no option"),
+        ("data", {"do": "describe", "axis": "nothing"}, "there is no axis"),
+        ("data", {"do": "describe", "axis": "site", "labels": "North"}, "write VALUE = LABEL"),
+        ("data", {"do": "describe", "axis": "site", "bands": "few"}, "write numbers or dates"),
         ("check", {"do": "audit", "path": ""}, "table: name a file"),
         ("check", {"do": "audit", "path": "nothing.csv"}, "there is no such file"),
         ("check", {"do": "audit", "path": "site.csv", "by": "--out"}, "does not begin with a dash"),
@@ -185,6 +194,64 @@ def test_an_alternative_is_tried_or_adopted_and_no_other(
     assert (project.protect, project.target.beta, project.target.kappa) == ("merge", 0.03, 20)
     answer = page.post("publish", data={"do": "publish", "decided": "A", "checked": "B"})
     assert answer.status_code == 422 and len(calls) == 1, "a refused plan is not published"
+
+
+def test_categories_are_kept_and_joined_by_hand(
+    page: TestClient, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial is a copy of the project; the project changes only when the trial is written, and can be undone."""
+    calls = started(bench, monkeypatch)
+    stated = {"state": "sound", "sentence": "", "detail": ""}
+    document = {"cells": [], "verdict": stated, "answers": [], "command": "safemargin release project.toml"}
+    (bench.place.folder / "draft/confidential").mkdir(parents=True)
+    (bench.place.folder / "draft/confidential/plan.json").write_text(json.dumps(document))
+    before, section = bench.place.text, bench.place.load().axes["site"]
+    names = bench.place.inputs().table.schema.axis("site").categories
+    form = {"axis": "site", "members": " | ".join(names[:2]), "how": "join"}
+    answer = page.post("plan", data={"do": "try", **form})
+    assert answer.status_code == 303 and calls == [["release", "trial.toml", "--out", "trial", "--draft"]]
+    trial = Project.load(bench.place.folder / "trial.toml")
+    assert trial.axes["site"].join == (names[:2],) and trial.ledger is None and bench.place.text == before
+    assert page.post("plan", data={"do": "write", **form, "digest": bench.place.digest}).status_code == 303
+    assert bench.place.load().axes["site"].join == (names[:2],) and "join" in page.get("plan").text
+    grade = bench.place.inputs().table.schema.axis("grade").categories[0]
+    kept = {"axis": "grade", "members": grade, "how": "keep", "digest": bench.place.digest}
+    assert page.post("plan", data={"do": "write", **kept}).status_code == 303
+    assert bench.place.load().axes["grade"].keep == (grade,)
+    for axis, members in (("site", " + ".join(names[:2])), ("grade", grade)):
+        undo = {"axis": axis, "members": members, "how": "free", "digest": bench.place.digest}
+        assert page.post("plan", data={"do": "write", **undo}).status_code == 303, members
+    after = bench.place.load().axes
+    assert after["site"] == section and after["grade"].keep == ()
+
+
+def test_labels_are_written_by_a_form(page: TestClient, bench: Bench) -> None:
+    names = bench.place.inputs().table.schema.axis("site").categories
+    form = {"do": "describe", "axis": "site", "labels": f"{names[0]} = First\n{names[1]} = {names[1]}"}
+    assert page.post("data", data={**form, "digest": bench.place.digest}).status_code == 303
+    assert bench.place.load().axes["site"].labels == {names[0]: "First"}
+    assert "First" in bench.place.inputs().table.schema.axis("site").categories
+    assert f"{names[0]} = First" in page.get("data?axis=site").text
+
+
+def test_bands_are_written_by_a_form(page: TestClient, bench: Bench) -> None:
+    lines = "".join(f"{age},{answer},1\n" for age in range(18, 80) for answer in ("yes", "no"))
+    (bench.place.folder / "votes.csv").write_text(f"age,answer,people\n{lines}", encoding="utf-8")
+    described = '[data]\nfile = "votes.csv"\nanswer = "answer"\ncount = "people"\n[axes.age]\n'
+    (bench.place.folder / "project.toml").write_text(described, encoding="utf-8")
+    form = {"do": "describe", "axis": "age", "labels": "", "bands": "30, 45, 65"}
+    assert page.post("data", data={**form, "digest": bench.place.digest}).status_code == 303
+    assert "bands = [30, 45, 65]" in bench.place.text
+    assert bench.place.inputs().table.schema.axis("age").categories == ("under 30", "30-44", "45-64", "65 and over")
+
+
+def test_a_cell_is_worked_out_by_the_command(page: TestClient, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, axis = started(bench, monkeypatch), bench.place.inputs().table.schema.axes[0]
+    cell = f"{axis.name}={axis.categories[0]}"
+    assert page.post("map", data={"do": "look", "cell": cell, "rows": axis.name}).status_code == 303
+    assert calls == [["bound", "project.toml", f"--cell={cell}"]]
+    text = page.get("map", params={"rows": axis.name, "columns": axis.name, "cell": cell}).text
+    assert 'id="cell"' in text and "Work out what could be inferred" in text and "Estimate, not certified." in text
 
 
 def test_a_rehearsal_has_other_data_and_no_ledger(

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 
 WAIT = 60_000
 """Milliseconds that a command may take on a busy machine."""
+FOCUSED = "(document.activeElement.labels?.[0] || document.activeElement).textContent"
 AXE = "axe.run().then((found) => found.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target).join('; ')))"
 
 
@@ -50,7 +51,7 @@ def opened(folder: Path, place: str, chromium: str) -> Iterator[tuple[Any, Any, 
             server.stderr.read() if server.stderr else None
 
 
-def inspect(page: Any, axe: str | None) -> None:
+def inspect(page: Any, axe: str | None, part: str = "") -> None:
     """No violation in either scheme, nothing wider than a phone, one heading, one script."""
     assert page.locator("h1").count() == 1 and page.locator("script:not([type])").count() == 1
     page.set_viewport_size({"width": 400, "height": 800})
@@ -62,7 +63,7 @@ def inspect(page: Any, axe: str | None) -> None:
             page.evaluate(axe)
             assert page.evaluate(AXE) == [], f"{page.url} {scheme}"
     if folder := os.environ.get("SCREENSHOTS"):
-        name = re.sub(r"\W", "", page.locator("h1").inner_text())
+        name = re.sub(r"\W", "", page.locator("h1").inner_text()) + part
         for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 900})
             page.screenshot(path=f"{folder}/{name}-{width}.png", full_page=True)
@@ -108,12 +109,28 @@ def test_a_release_from_the_data_to_the_ledger(tmp_path: Path, chromium: str, ax
         page.get_by_role("link", name="Map").click()
         page.get_by_label("only exposed").check()
         inspect(page, axe_if_there)
+        page.get_by_label("only exposed").uncheck()
+        page.locator(".map td button").first.click()
+        page.get_by_role("button", name="Work out what could be inferred").click()
+        page.get_by_role("heading", name="Two tables that nobody can exclude").wait_for()
+        assert page.get_by_role("heading", name="What would protect it").count() == 1
+        assert "safemargin bound project.toml --cell=" in page.content()
+        inspect(page, axe_if_there, "cell")
+        page.keyboard.press("Escape")
+        page.locator("#cell").wait_for(state="detached")
 
         page.get_by_role("link", name="Plan").click()
         page.get_by_role("button", name="Make a plan").click()
         page.get_by_text("Estimate, not certified.").wait_for()
         page.get_by_text("You may publish this release.").wait_for()
         inspect(page, axe_if_there)
+        page.get_by_label("Categories").fill("North")
+        page.get_by_role("button", name="Try it").first.click()
+        page.get_by_text("A trial.").wait_for()
+        assert "The same groups are exact as in draft" in page.content() or "Gained against draft" in page.content()
+        assert "keep" not in (tmp_path / "project.toml").read_text(encoding="utf-8")
+        inspect(page, axe_if_there, "trial")
+        page.get_by_role("link", name="Leave it").click()
         assert not (tmp_path / "draft/published").exists()
 
         page.get_by_role("link", name="Go on to publish").click()
@@ -160,6 +177,51 @@ def compare_with_the_library(folder: Path, published: Path) -> None:
         del document["ledger"]
         document["files"] = {name: each for name, each in document["files"].items() if name not in chained}
     assert stated[0] == stated[1]
+
+
+def test_keyboard_alone_reaches_everything(tmp_path: Path, chromium: str) -> None:
+    """Tab, Enter and arrows: from the first page to a checked table, to the drawer of a cell, and to a saved limit."""
+    for name in ("accidents.csv", "votes.csv", "project.toml"):
+        (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    with opened(tmp_path, ".", chromium) as (page, _, __):
+
+        def tab_to(wanted: str) -> None:
+            for _ in range(60):
+                page.keyboard.press("Tab")
+                if wanted in page.evaluate(
+                    "(document.activeElement.labels?.[0] || document.activeElement).textContent"
+                ):
+                    return
+            raise AssertionError(f"{wanted} is not reached with Tab")
+
+        tab_to("To the content")
+        tab_to("Check any table")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Check any table").wait_for()
+        tab_to("Table")
+        page.keyboard.type("accidents.csv")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Worst cells").wait_for()
+        tab_to("Map")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Map of exposed cells").wait_for()
+        page.locator(".map td button").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.closest('td').cellIndex") == 2
+        page.keyboard.press("Enter")
+        page.locator("#cell").wait_for()
+        assert page.evaluate("document.activeElement.id") == "cell"
+        page.keyboard.press("Escape")
+        page.locator("#cell").wait_for(state="detached")
+        tab_to("Limits")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Limits").first.wait_for()
+        tab_to("No group under")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("23")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert "kappa = 23" in (tmp_path / "project.toml").read_text(encoding="utf-8")
 
 
 def write_large(folder: Path) -> None:

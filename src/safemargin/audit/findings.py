@@ -85,7 +85,7 @@ class Findings(Result):
         return Report(
             "Audit",
             Headline("sound" if self.is_safe else "unsound", attack_words(self)),
-            f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
+            f"The onlooker {self.onlooker.name!r} {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
             f"Intervals: {self.intervals()}. {classical_words(self.exposure)}".rstrip(),
             Paragraph(gap_words(self.exposure), "warning"),
             Section("Attacks", Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         parse,
         target_failures,
     )
-    from safemargin.bounds.certify import TOGETHER, certify, certify_with_earlier, some_table
+    from safemargin.bounds.certify import TOGETHER, certify, certify_pooled, certify_with_earlier
     from safemargin.bounds.check import check
     from safemargin.bounds.differences import (
         CountedGroups,
@@ -30,20 +30,24 @@ if TYPE_CHECKING:
         totals_of,
     )
     from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof
+    from safemargin.bounds.extremes import OPTION, Extremes, bound_cell, extremes_document, extremes_parts
     from safemargin.bounds.fiber_equations import Equations, steps
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
+    from safemargin.bounds.first_table import some_table
     from safemargin.bounds.mend import within_reach
     from safemargin.bounds.methods import settle
-    from safemargin.bounds.pooled import certify_pooled, pooled
+    from safemargin.bounds.pooled import pooled
     from safemargin.bounds.possible import draw, possible
     from safemargin.bounds.proof import prove_intervals
     from safemargin.bounds.propagate import propagate
     from safemargin.bounds.report import (
+        cell_rows,
         cells_csv,
         classical_words,
         closest_calls,
         exposure_document,
+        exposure_parts,
         fiber_document,
         fiber_words,
         gap_words,
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.shown import shown_by
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
-    from safemargin.bounds.tables import Data, axis_names, bound, checked_tolerance, read_public, sources_of
+    from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public, sources_of
     from safemargin.bounds.targets import targets_of
 
 lazy_face(__name__)

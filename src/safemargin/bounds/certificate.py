@@ -334,7 +334,8 @@ class Verification:
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         elif self.tables:
             yield f"{_many(self.tables, 'witness table')}: each agrees with the roll and with every published count."
-            yield f"{_many(self.cells, 'group')} checked: within the target in some of them, or known before."
+            groups = _many(self.cells, "group")
+            yield f"{groups} checked: some witness table keeps each within the limits, or it was known before."
             if self.reruns:
                 yield "The rule, run on each of them, publishes the same."
         if self.slack:

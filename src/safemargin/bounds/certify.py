@@ -8,24 +8,22 @@ it, taken alone, is open.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import is_
 
 import numpy as np
 
 from safemargin.bounds.build import build_system
+from safemargin.bounds.cells import Level
 from safemargin.bounds.differences import disclosed_by_differences
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.bounds.levels import labels, levels, probe, program_budget
-from safemargin.bounds.mend import can_mend, table_by_mending
-from safemargin.bounds.methods import SEED, Certifying, attain, settle, tighten
+from safemargin.bounds.levels import labels, levels
+from safemargin.bounds.methods import Certifying, attain, settle, tighten
+from safemargin.bounds.pooled import pooled
+from safemargin.bounds.programs import probe, program_budget, program_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.search import Level
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System, slice_ranges
 from safemargin.bounds.targets import cells_asked, targets_of
-from safemargin.bounds.wide import WidePrograms, is_wide
-from safemargin.bounds.witness import Family
 from safemargin.core import (
     BoolArray,
     ContradictionError,
@@ -37,9 +35,11 @@ from safemargin.core import (
     Progress,
     PublishedTable,
     no_progress,
-    numpy_generator,
+    row_keys,
 )
 
+WIDE = 500
+"""Slices beyond which witnesses of the pooled system are only given to a search of the system as it is published."""
 DIFFERENCES, TOGETHER = "differences with earlier releases", "cells with earlier releases"
 
 
@@ -69,7 +69,7 @@ def certify(
     for level in checked:
         for members, options in excused:
             level.excuse(members, options)
-    task = Certifying(known, checked, limits, given, most_linear, progress)
+    task = Certifying(known, given, progress, checked, limits, most_linear)
     tighten(task)
     exposed = _exposed(known, checked)
     if exposed or quick:
@@ -88,19 +88,6 @@ def certify(
         doubtful=_doubtful(known, checked) if undecided else (),
         tables=tuple(task.tables),
     )
-
-
-def some_table(known: System) -> IntArray | None:
-    """An integer table that satisfies all facts, near the published shares, a fit or a vertex; or none."""
-    if is_wide(known):
-        return WidePrograms(known, *propagate(known)).find(numpy_generator(SEED).standard_normal(known.size))
-    rounder = Rounder(known)
-    counts = rounder.round(rounder.guess()) if rounder.possible else None
-    if counts is None:
-        counts = rounder.round(Family(known, known.low, known.high).fit().values)
-    if counts is None and can_mend(rounder):  # not where exchanges could do: what they miss there takes long to prove
-        counts = table_by_mending(rounder, Program(known, *propagate(known)), numpy_generator(SEED + 9))
-    return counts
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:
@@ -188,15 +175,11 @@ def _together(
             proof = certify(known, limits, quick=True, excused=public)
             return proof if quick else replace(proof, undecided=0) if proof.exposed else None
         if not quick:
-            _check_possible(known)
+            # Raises if no table, fractional or not, satisfies all facts.
+            program_of(known, *propagate(known)).maximise(np.zeros(known.size))
         return certify(known, limits, progress, quick, excused=public)
     except ContradictionError:
         return None
-
-
-def _check_possible(known: System) -> None:
-    """Raise if no table, fractional or not, satisfies all facts."""
-    Program(known, *propagate(known)).maximise(np.zeros(known.size))
 
 
 def _public_histories(
@@ -218,3 +201,58 @@ def _public_histories(
     history = np.array(known.categories[column])[known.codes[:, column]]
     rows = np.flatnonzero(narrow.any(axis=1)).tolist()
     return [(history == cells.cell(row)[axis], narrow[row]) for row in rows]
+
+
+def certify_pooled(
+    known: System,
+    tables: Sequence[PublishedTable],
+    onlooker: Onlooker,
+    limits: Limits,
+    progress: Progress = no_progress,
+    given: Sequence[IntArray] = (),
+    most_linear: int | None = None,
+) -> Proof:
+    """What `certify` says of `known`, the system of `tables`, searched with suppressed groups of each axis as one.
+
+    Witnesses, those `given` and those of the proof, are tables of `known`.
+    """
+    fewer = pooled(tables, dict(zip(known.axes, known.categories, strict=True)))
+    merged = known if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
+    if merged is known or merged.free != known.free:
+        return certify(known, limits, progress, given=given, most_linear=most_linear)
+    order = _places(known, merged)
+    # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.
+    if order is None:
+        return certify(known, limits, progress, given=given, most_linear=most_linear)
+    carried = [counts.reshape(-1, known.free)[order].ravel() for counts in given if counts.shape == known.low.shape]
+    # Wide axes are searched by programs of their own, which know the slices of the system only.
+    wide = len(known.blocks) and int(known.blocks.max()) > WIDE
+    same = None if wide else (known, order)
+    proof = certify(merged, limits, progress, given=carried, most_linear=most_linear, same=same)
+    witnesses = []
+    for counts in proof.tables:
+        back = np.empty_like(counts).reshape(-1, known.free)
+        back[order] = counts.reshape(-1, merged.free)
+        witnesses.append(back.ravel())
+    if wide:
+        return certify(known, limits, progress, given=witnesses, most_linear=most_linear)
+    return replace(proof, tables=tuple(witnesses))
+
+
+def _places(known: System, merged: System) -> IntArray | None:
+    """The place in `known` of every profile of `merged`, or nothing if the two do not have the same profiles."""
+    if set(known.axes) != set(merged.axes) or len(known.codes) != len(merged.codes):
+        return None
+    columns = []
+    for axis, names in zip(known.axes, known.categories, strict=True):
+        column, index = merged.axes.index(axis), {name: code for code, name in enumerate(names)}
+        codes = np.array([index.get(name, -1) for name in merged.categories[column]], dtype=np.int64)
+        columns.append(codes[merged.codes[:, column]])
+    named = np.stack(columns, axis=1)
+    if (named < 0).any():
+        return None
+    # One call for both: where keys would overflow, they are numbered, and must be numbered alike.
+    keys = row_keys(np.concatenate([known.codes, named]), [len(names) for names in known.categories])
+    ours, theirs = keys[: len(named)], keys[len(named) :]
+    places = np.argsort(ours)[np.argsort(np.argsort(theirs))]
+    return places if (ours[places] == theirs).all() else None

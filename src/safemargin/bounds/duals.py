@@ -16,7 +16,7 @@ from scipy import sparse
 from safemargin.bounds.certificate import Dual
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.search import Targets
-from safemargin.bounds.solver import PRIMAL, Form, is_optimal, limits, solver_of
+from safemargin.bounds.solver import PRIMAL, form_of, is_optimal, solver_of
 from safemargin.bounds.system import System, joint_rows
 from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
@@ -188,7 +188,7 @@ class DualProgram:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.solver = solver_of(form_of(facts, facts.known.low, facts.known.high), PRIMAL)
+        self.solver = solver_of(form_of(joint_rows(facts.known), facts.known.low, facts.known.high), PRIMAL)
         self.last = np.zeros(0, dtype=np.int64)
 
     def prove(self, goal: Goal) -> tuple[UpperLimit | None, FloatArray | None]:
@@ -254,13 +254,6 @@ class DualProgram:
             rows[row] = rows.get(row, 0) + over
             rest[facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]] -= over
         return Dual(dual.denominator, {row: number for row, number in rows.items() if number}, dual.people)
-
-
-def form_of(facts: Facts, low: IntArray, high: IntArray) -> Form:
-    """All rows, with one more per profile where several options share its people."""
-    matrix, lower, upper = joint_rows(facts.known)
-    free = np.zeros(facts.known.size)
-    return Form(sparse.csc_array(matrix), free, low.astype(float), limits(high), lower.astype(float), limits(upper))
 
 
 def _largest(numbers: object) -> int:

@@ -78,6 +78,12 @@ class Effort:
     near_tables: int = 500
     # Programs over all integer tables that may hit their limit before the rest is left as a linear statement.
     whole_failures: int = 4
+    # Widths of sparse tables: programs in a row that may settle nothing, each 20 ms for 500 people in 10^3 cells; and
+    # fractions that are cut off one after the other, of which 0 to 28 were needed there.
+    width_stale: int = 3
+    width_cuts: int = 60
+    # Open ends up to which programs for one end at a time are as quick.
+    width_few: int = 16
     # For tables in a circle, that exchanges cannot round: an integer program within 1, then 6 people of a fit. The box
     # keeps it small; beyond 4,000 counts even that is slow.
     circle_counts: int = 4_000
@@ -92,8 +98,9 @@ class Effort:
     walk_stale: tuple[int, int] = (20, 8)
     walk_gain: tuple[int, int] = (0, 2)
     # Iterative proportional fitting to start from, and sweeps that repair what rounding broke (warm, then greedy): 3 to
-    # 16 of them in tables of 10^3 to 20^3 cells with 3 people each, hundreds where the mean is 0.5. There a program
-    # finds a start in a fifth of the time, so more sweeps are made only without programs.
+    # 16 of them in tables of 10^3 to 20^3 cells with 3 people each, more than 20 in one of 30^3, which is not decided
+    # without them, hundreds where the mean is 0.5. There a program finds a start in a fifth of the time, so more sweeps
+    # are made only without programs.
     walk_fit_rounds: int = 60
     walk_repairs: tuple[int, int] = (60, 3_000)
     walk_warmth: tuple[float, float] = (0.9, 0.0)
@@ -235,6 +242,9 @@ class Effort:
     # Seconds for the integer program that finds a first table.
     seconds_to_start: float = 30.0
 
+
+SEED = 20_000
+"""Of every random choice of the search: the same system gives the same tables on every machine."""
 
 EFFORT = Effort()
 """The limits that every function of the engine uses."""

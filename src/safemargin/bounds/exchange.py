@@ -10,8 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.system import System
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
@@ -46,14 +44,16 @@ class Pairs:
 
 
 class Exchanges:
-    """Where votes can be exchanged in a system with a joint roll; public facts only."""
+    """Where votes can be exchanged in a system with a joint roll; public facts only.
 
-    def __init__(self, known: System) -> None:
-        assert known.people is not None
-        self.blocks, self.slices, self.people = known.blocks, known.slices.shape[0], known.people
-        self.low, self.high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
-        self.free = known.free
-        self.tops = finest(known.blocks)
+    `blocks` give the slice of every profile, out of so many `slices`; `low` and `high` end its counts, one column per
+    variable.
+    """
+
+    def __init__(self, blocks: IntArray, slices: int, people: IntArray, low: IntArray, high: IntArray) -> None:
+        self.blocks, self.slices, self.people, self.low, self.high = blocks, slices, people, low, high
+        self.free = low.shape[1]
+        self.tops = finest(blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
 
@@ -63,19 +63,19 @@ class Exchanges:
             self._pairs[block] = self._find(block)
         return self._pairs[block]
 
-    def links(self, block: int) -> Links:
-        """Per slice and neighbouring slice: the largest pairs between them."""
+    def links(self, block: int, most: int) -> Links:
+        """Per slice and neighbouring slice: the largest pairs between them, at most so many."""
         if block not in self._links:
-            self._links[block] = self.linked(block, self.pairs(block))
+            self._links[block] = self.linked(block, self.pairs(block), most)
         return self._links[block]
 
-    def linked(self, block: int, pairs: Pairs) -> Links:
-        """Pairs by the two slices of `block` that they stand in."""
+    def linked(self, block: int, pairs: Pairs, most: int) -> Links:
+        """Pairs by the two slices of `block` that they stand in, at most so many each."""
         slices = self.blocks[block]
         links: Links = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
         for start, end in zip([0, *ends], ends, strict=False):
-            few = slice(start, min(end, start + EFFORT.pairs_per_link))
+            few = slice(start, min(end, start + most))
             a, b = pairs.first[few], pairs.second[few]
             links.setdefault(int(slices[a[0]]), {})[int(slices[b[0]])] = (a, b)
             links.setdefault(int(slices[b[0]]), {})[int(slices[a[0]])] = (b, a)
@@ -132,10 +132,11 @@ class Exchanges:
         order: IntArray = self._by_size[together % max(len(keys), 1)]
         return order
 
-    def reach(self, counts: IntArray, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+    def reach(self, counts: IntArray, wanted: BoolArray, few: float) -> Iterator[tuple[IntArray, IntArray]]:
         """Block by block, the least and most of every entry (what is left last) over single exchanges from `counts`.
 
-        Only profiles that are `wanted` are followed up.
+        Only profiles that are `wanted` are followed up; where they have less than a share of `few` of the pairs, only
+        these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
         least, most = matrix.copy(), matrix.copy()
@@ -144,7 +145,7 @@ class Exchanges:
             asked = wanted[pairs.first] | wanted[pairs.second]
             if not asked.any():
                 continue
-            if asked.mean() < EFFORT.few_pairs:
+            if asked.mean() < few:
                 touched = np.zeros(int(pairs.key[-1]) + 1, dtype=bool)
                 touched[pairs.key[asked]] = True
                 near = touched[pairs.key]  # votes come back through pairs of the same two slices

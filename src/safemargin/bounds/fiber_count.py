@@ -162,7 +162,7 @@ def dimension(known: System) -> int:
     if 0 < len(loose) <= EFFORT.dimension_counts:
         room = (high - low)[loose]
         stuck, tight = _always_tight(part, lower, upper, np.where(high[loose] < UNBOUNDED, room, UNBOUNDED))
-    return int((~stuck).sum()) - rank(sparse.csr_array(part[tight][:, ~stuck]))
+    return int((~stuck).sum()) - rank(sparse.csr_array(part[tight][:, ~stuck]), EFFORT.exact_rank_work)
 
 
 def _always_tight(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from safemargin.bounds.effort import EFFORT
 from safemargin.core import IntArray
 
 PRIME = 2**31 - 1
@@ -130,12 +129,12 @@ def _echelon(work: IntArray, pivots: IntArray) -> Echelon | None:
     return Echelon(pivots, free, work[rows, pivots], work[:, free], work[:, -1])
 
 
-def rank(matrix: sparse.csr_array) -> int:
-    """Number of independent rows: modulo a large prime, for very large systems from the Gram matrix."""
+def rank(matrix: sparse.csr_array, most: int) -> int:
+    """Number of independent rows: modulo a large prime, beyond `most` multiplications from the Gram matrix."""
     rows, columns = matrix.shape
     if min(rows, columns) == 0:
         return 0
-    if rows * min(rows, columns) * columns > EFFORT.exact_rank_work:
+    if rows * min(rows, columns) * columns > most:
         part = sparse.csr_array(matrix if rows <= columns else matrix.T).astype(np.float64)
         gram = np.asarray((part @ part.T).todense())
         _, _, numerical_rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))

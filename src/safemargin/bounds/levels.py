@@ -1,17 +1,13 @@
 """The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from safemargin.bounds.cells import Level
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.search import Level, needs, open_cells, show
-from safemargin.bounds.system import SliceRanges, System, integer_table
-from safemargin.core import FloatArray, IntArray, Limits, distinct, label
-
-if TYPE_CHECKING:  # the verifier reads the cells from here, and no solver is within its reach
-    from safemargin.bounds.solver import Program
+from safemargin.bounds.system import SliceRanges, System
+from safemargin.core import IntArray, Limits, distinct, label
 
 
 def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
@@ -178,84 +174,6 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
         [most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)]
     )
     level.force(lower, upper)
-
-
-def program_budget(known: System) -> int:
-    """How many programs a system of this size is worth; options that share the people of each profile cost more."""
-    # Options that share the people of a profile tie their columns together: they are charged with their square.
-    work = known.size * (known.free**2)
-    if len(known.blocks) > EFFORT.many_blocks:  # rows and steps of the simplex method both grow with the blocks
-        work *= (len(known.blocks) // 4) ** 2
-    return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
-
-
-def solve_open_ends(known: System, checked: list[Level], program: "Program", tables: list[IntArray]) -> None:
-    """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
-    _programs(known, checked, program, tables, program_budget(known))
-    if checked[0].limits.hypothetical and any(level.exposed().any() for level in checked):
-        return
-    if open_cells(checked) and known.size <= EFFORT.integer_program_counts:
-        _programs(known, checked, program, tables, None)
-
-
-def probe(known: System, checked: list[Level], program: "Program", tables: list[IntArray]) -> None:
-    """A few linear programs for the largest open cells, which end at the first that is disclosed."""
-    _programs(known, checked, program, tables, min(program_budget(known), EFFORT.probes), first=True)
-
-
-def _programs(
-    known: System,
-    checked: list[Level],
-    program: "Program",
-    tables: list[IntArray],
-    budget: int | None,
-    first: bool = False,
-) -> None:
-    """One program per open end: linear ones up to a `budget`, cells with most people first; integer ones without."""
-    for level in sorted(checked, key=lambda level: len(level.names)):
-        up, down = level.needs()
-        places = np.argwhere(up | down).tolist()
-        if budget is not None:
-            places.sort(key=lambda place: -level.people[place[0]])
-        for cell, option in places:
-            for way in (1, -1):
-                if budget is not None and program.solves >= budget:
-                    return
-                if level.needs()[way < 0][cell, option]:
-                    values = _solve_end(known, level, program, (cell, option, way), budget is None)
-                    if (first or level.limits.hypothetical) and level.exposed()[cell, option]:
-                        return  # sums that are only assumed: one cell that they disclose rules them out
-                    counts = integer_table(known, values)
-                    before = needs(checked)
-                    if counts is not None:
-                        show(checked, known.listed(counts))
-                        tables += [counts] if needs(checked) < before else []
-
-
-def _solve_end(known: System, level: Level, program: "Program", end: tuple[int, int, int], integer: bool) -> FloatArray:
-    """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
-    cell, option, way = end
-    profiles = level.members(cell)
-    cost = np.zeros((len(known.codes), known.free))
-    offset, sign = 0, 1
-    if option < known.free:
-        cost[profiles, option] = 1.0
-    else:  # the reference option is what the others leave of the people
-        cost[profiles] = 1.0
-        offset, sign = int(level.people[cell]), -1
-    wanted = (cost * way * sign).ravel()
-    best = program.maximise_integer(wanted, EFFORT.integer_program_seconds) if integer else program.maximise(wanted)
-    if best.proved:
-        # Integer counts below a floating-point optimum: the tolerance grows like the root of the value, as measured
-        # errors of HiGHS do; a tolerance that is too large only leaves the interval too wide, which is the safe side.
-        reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
-        lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
-        if way > 0:
-            upper[cell, option] = offset + reached
-        else:
-            lower[cell, option] = offset - reached
-        level.force(lower, upper)
-    return best.values
 
 
 def labels(known: System, level: Level, cell: int) -> dict[str, str]:

@@ -7,43 +7,44 @@ methods first, where they are of use (`applies`). Programs do both in `attain`: 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.grid import MarginGrid, by_option, decomposable, junction, shuttle
-from safemargin.bounds.integer import attain_by_programs, near_optimum, nearby
-from safemargin.bounds.levels import program_budget, solve_open_ends
-from safemargin.bounds.mend import attain_by_mending, can_mend
-from safemargin.bounds.propagate import grids, propagate
-from safemargin.bounds.reach import (
-    Reach,
-    attain_by_exchanges,
-    direction,
-    perturb_and_repair,
-    random_walk,
-    wanted_changes,
-    with_rest,
+from safemargin.bounds.cells import Level, direction, open_cells, show, wanted_changes, with_rest
+from safemargin.bounds.effort import EFFORT, SEED
+from safemargin.bounds.grid import MarginGrid, junction
+from safemargin.bounds.mend import Mender, attain_by_mending, can_mend
+from safemargin.bounds.programs import (
+    attain_by_programs,
+    near_optimum,
+    nearby,
+    program_budget,
+    program_of,
+    solve_open_ends,
 )
+from safemargin.bounds.propagate import by_option, decomposable, grids, propagate, shuttle
+from safemargin.bounds.reach import Reach, attain_by_exchanges, perturb_and_repair, random_walk
 from safemargin.bounds.rounding import Rounder, attain_by_fits
-from safemargin.bounds.search import Level, Search, Settled, Targets, open_cells, show
+from safemargin.bounds.search import Search, Settled, Targets
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import attain_by_walks
 from safemargin.bounds.wide import attain_within, is_wide
+from safemargin.bounds.widths import attain_widths
 from safemargin.bounds.witness import Family, cleared_by_fits
 from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
 
-SEED = 20_000
-"""Of every random choice here: the same system gives the same tables on every machine."""
 
-
+@dataclass(eq=False)
 class Task(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
-    def __init__(self, known: System, given: Sequence[IntArray]) -> None:
-        self.known, self.given = known, given
-        self.low, self.high = known.low, known.high
+    known: System
+    given: Sequence[IntArray]
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.low, self.high = self.known.low, self.known.high
 
     @property
     @abstractmethod
@@ -72,17 +73,16 @@ class Task(ABC):
     @cached_property
     def program(self) -> Program:
         """Linear and integer programs over this system."""
-        return Program(self.known, self.low, self.high)
+        return program_of(self.known, self.low, self.high)
 
 
+@dataclass(eq=False)
 class Bounding(Task):
     """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
 
-    def __init__(
-        self, known: System, search: Search, given: Sequence[IntArray], programs: bool, whole: bool, progress: Progress
-    ) -> None:
-        super().__init__(known, given)
-        self.search, self.programs, self.whole, self.progress = search, programs, whole, progress
+    search: Search
+    programs: bool
+    whole: bool
 
     @property
     def open(self) -> int:
@@ -101,22 +101,16 @@ class Bounding(Task):
             self.progress("bounding", total - (self.open + min(unseen, self.open) + 1) // 2, total)
 
 
+@dataclass(eq=False)
 class Certifying(Task):
     """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
 
-    def __init__(
-        self,
-        known: System,
-        levels: list[Level],
-        limits: Limits,
-        given: Sequence[IntArray],
-        most_linear: int | None,
-        progress: Progress,
-    ) -> None:
-        super().__init__(known, given)
-        self.levels, self.limits, self.most_linear, self.progress = levels, limits, most_linear, progress
-        self.tables: list[IntArray] = []
-        self.linear, self.turn = 0, 0.0
+    levels: list[Level]
+    limits: Limits
+    most_linear: int | None
+    tables: list[IntArray] = field(default_factory=list)
+    linear: int = 0
+    turn: float = 0.0
 
     @property
     def open(self) -> int:
@@ -149,28 +143,20 @@ class Certifying(Task):
             attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [table])
             self.report(self.turn)
 
-    def report(self, turn: float) -> None:
-        """Report how many of all rounds are done, in hundredths."""
-        self.turn = turn
-        self.progress("certifying", int(100 * turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
-
-    def report_part(self, turn: int, share: float) -> None:
-        """Report a share of one round."""
-        self.report(EFFORT.shuffles + turn + 0.99 * share)
-
-
-def _nothing(task: Task) -> None:
-    """Of a method that only works from the other side."""
+    def report(self, turn: float, share: float = 0.0) -> None:
+        """Report how many of all rounds are done, and what share of the next, in hundredths."""
+        self.turn = turn + 0.99 * share
+        self.progress("certifying", int(100 * self.turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
 
 
 @dataclass(frozen=True)
 class SettlingMethod:
-    """One way to settle intervals or cells: where it is of use, and its two sides."""
+    """One way to settle intervals or cells: where it is of use, and its two sides, of which it may have one only."""
 
     name: str
     applies: Callable[[Task], bool]
-    tighten: Callable[[Task], None] = _nothing
-    attain: Callable[[Task], None] = _nothing
+    tighten: Callable[[Task], None] = lambda task: None
+    attain: Callable[[Task], None] = lambda task: None
 
 
 def settle(
@@ -189,7 +175,7 @@ def settle(
     If `whole` is false, optima of linear programs are not rounded to integer tables.
     """
     search = Search(targets, known.low, known.high, enough, narrow)
-    task = Bounding(known, search, given, programs, whole, progress)
+    task = Bounding(known, given, progress, search, programs, whole)
     tighten(task)
     complete = True
     try:
@@ -227,10 +213,6 @@ def _close(task: Task) -> None:
     task.search.close()
 
 
-def _shuttle(task: Task) -> None:
-    task.narrow(*by_option(task.grids, shuttle, task.low, task.high))
-
-
 def _has_stated_targets(task: Task) -> bool:
     if not isinstance(task, Bounding) or task.search.targets.are_cells:
         return False
@@ -251,7 +233,7 @@ def _take_given(task: Task) -> None:
     elif isinstance(task, Certifying):
         for counts in tables:
             task.take(counts)
-        task.exchange(tables) if tables else None
+        task.exchange(tables)
 
 
 def _can_walk(task: Task) -> bool:
@@ -265,7 +247,19 @@ def _walk(task: Task) -> None:
     def start() -> IntArray | None:
         return near_optimum(task.known, task.program, SEED + 6) if task.programs else None
 
-    attain_by_walks(task.grids, task.search, SEED + 5, task.report, start)
+    # Where rounding finds no table, people are few, and moves from one found otherwise show hardly any width.
+    attain_by_walks(task.grids, task.search, SEED + 5, task.report, None if _can_hold(task) else start)
+
+
+def _can_hold(task: Task) -> bool:
+    if not isinstance(task, Bounding) or task.search.enough is None:
+        return False
+    return task.programs and task.whole and task.search.targets.are_cells
+
+
+def _hold(task: Task) -> None:
+    assert isinstance(task, Bounding)
+    attain_widths(task.known, task.search, task.program, numpy_generator(SEED + 10), task.report)
 
 
 def _shuffle_guess(task: Task) -> None:
@@ -289,7 +283,7 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
         before, left = left, task.open
         if left < EFFORT.few_cells or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
-        want = with_rest(known, wanted_changes(known, task.levels, generator))
+        want = with_rest(wanted_changes(task.levels, generator), known.reference)
         counts = rounder.exchanges.shuffle(counts, want, generator)
         task.report(turn + 1)
 
@@ -322,23 +316,23 @@ def _pull(task: Certifying) -> None:
         if rounder.scaling is not None:
             random_walk(task.levels, known, task.reach, tables, generator)
         if stuck and not rounder.in_circles:
-            cleared = partial(task.report_part, turn)
+            cleared = partial(task.report, EFFORT.shuffles + turn)
             perturb_and_repair(task.levels, known, task.reach, rounder.round, tables, generator, cleared)
         if not task.open:
             break
-        want = EFFORT.pull * (1 + stuck) * wanted_changes(known, task.levels, generator)
+        want = EFFORT.pull * (1 + stuck) * wanted_changes(task.levels, generator)
         if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         if rounder.scaling is not None:
-            values = rounder.scaling.fit(direction(known, want))
+            values = rounder.scaling.fit(direction(want, known.reference))
         else:
-            fit = task.family.fit(tilt=direction(known, want), start=theta)
+            fit = task.family.fit(tilt=direction(want, known.reference), start=theta)
             theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(known, values, task.low, task.high, direction(known, want))
+            counts = nearby(known, values, task.low, task.high, direction(want, known.reference))
         if counts is None and tables:  # no integer table near the fit: exchange votes in an earlier one instead
-            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(known, want), generator)
+            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(want, known.reference), generator)
         if counts is not None:
             task.take(counts)
             task.exchange(tables if left < EFFORT.few_cells and turn % 4 == 2 else [counts])
@@ -348,9 +342,9 @@ def _pull(task: Certifying) -> None:
 
 
 def _mend(task: Task) -> None:
-    if isinstance(task, Certifying) and not task.is_hopeless and can_mend(task.rounder):
-        search = task.rounder, task.program, task.take, numpy_generator(SEED + 8)
-        attain_by_mending(task.known, task.levels, *search)
+    if isinstance(task, Certifying) and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
+        mender = Mender(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
+        attain_by_mending(mender, task.levels, task.rounder.near, task.program, task.take)
         if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
             task.exchange(task.tables)
 
@@ -383,7 +377,11 @@ METHODS = (
     # from outside: proofs by integer addition alone
     SettlingMethod("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
     SettlingMethod("closed form", _is_decomposable, tighten=_close),
-    SettlingMethod("shuttle", lambda task: isinstance(task, Bounding) and not task.search.is_closed, tighten=_shuttle),
+    SettlingMethod(
+        "shuttle",
+        lambda task: isinstance(task, Bounding) and not task.search.is_closed,
+        tighten=lambda task: task.narrow(*by_option(task.grids, shuttle, task.low, task.high)),
+    ),
     SettlingMethod("stated rows", _has_stated_targets, tighten=_follow_rows),
     # from inside: searches, whose tables are proofs once they are added up
     SettlingMethod("given tables", lambda task: True, attain=_take_given),
@@ -392,6 +390,7 @@ METHODS = (
     SettlingMethod("rounded fits", _can_fit, attain=_fit),
     SettlingMethod("mended optima", lambda task: isinstance(task, Certifying), attain=_mend),
     # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
+    SettlingMethod("held counts", _can_hold, attain=_hold),
     SettlingMethod("programs", _can_solve, attain=_solve),
     SettlingMethod("real tables", _may_be_linear, attain=_clear_by_real_tables),
 )

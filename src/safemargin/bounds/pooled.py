@@ -6,28 +6,10 @@ as one that lists groups of which nothing is known, and exchanges and programs f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import is_
 
 import numpy as np
 
-from safemargin.bounds.build import build_system
-from safemargin.bounds.certify import certify
-from safemargin.bounds.exposure import Proof
-from safemargin.bounds.system import System
-from safemargin.core import (
-    UNBOUNDED,
-    Group,
-    IntArray,
-    Limits,
-    Onlooker,
-    Progress,
-    PublishedTable,
-    frozen,
-    no_progress,
-)
-
-WIDE = 500
-"""Slices beyond which witnesses of the pooled system are only given to a search of the system as it is published."""
+from safemargin.core import UNBOUNDED, Group, PublishedTable, frozen
 
 
 def pooled(tables: Sequence[PublishedTable], seen: Mapping[str, Sequence[str]]) -> tuple[PublishedTable, ...]:
@@ -82,46 +64,3 @@ def _pooled(table: PublishedTable, total: PublishedTable) -> PublishedTable | No
         status=tuple("exact" if len(group) == 1 else "merged" for group in kept for _ in range(count)),
         noisy=None,
     )
-
-
-def certify_pooled(
-    known: System,
-    tables: Sequence[PublishedTable],
-    onlooker: Onlooker,
-    limits: Limits,
-    progress: Progress = no_progress,
-    given: Sequence[IntArray] = (),
-    most_linear: int | None = None,
-) -> Proof:
-    """What `certify` says of `known`, the system of `tables`, searched with suppressed groups of each axis as one.
-
-    Witnesses, those `given` and those of the proof, are tables of `known`.
-    """
-    fewer = pooled(tables, dict(zip(known.axes, known.categories, strict=True)))
-    merged = known if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
-    if merged is known or merged.free != known.free:
-        return certify(known, limits, progress, given=given, most_linear=most_linear)
-    row_of, rows = {row: number for number, row in enumerate(_named(known))}, _named(merged)
-    # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.
-    if set(rows) != set(row_of):
-        return certify(known, limits, progress, given=given, most_linear=most_linear)
-    order = np.array([row_of[row] for row in rows], dtype=np.int64)
-    carried = [counts.reshape(-1, known.free)[order].ravel() for counts in given if counts.shape == known.low.shape]
-    # Wide axes are searched by programs of their own, which know the slices of the system only.
-    wide = len(known.blocks) and int(known.blocks.max()) > WIDE
-    same = None if wide else (known, order)
-    proof = certify(merged, limits, progress, given=carried, most_linear=most_linear, same=same)
-    witnesses = []
-    for counts in proof.tables:
-        back = np.empty_like(counts).reshape(-1, known.free)
-        back[order] = counts.reshape(-1, merged.free)
-        witnesses.append(back.ravel())
-    if wide:
-        return certify(known, limits, progress, given=witnesses, most_linear=most_linear)
-    return replace(proof, tables=tuple(witnesses))
-
-
-def _named(known: System) -> list[tuple[str, ...]]:
-    """The categories of every profile, axes by name."""
-    axes = sorted(range(len(known.axes)), key=lambda axis: known.axes[axis])
-    return [tuple(known.categories[axis][row[axis]] for axis in axes) for row in known.codes.tolist()]

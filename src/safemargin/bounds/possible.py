@@ -12,9 +12,9 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import QUANTILES, Drawn, Fiber, Possible
 from safemargin.bounds.fiber_count import UNLIMITED, Count, _fiber, _values, count_tables, dimension
 from safemargin.bounds.fiber_sample import chain, reach
+from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System, integer_table
 from safemargin.bounds.targets import cells_asked, people_of, targets_of
 from safemargin.core import (
@@ -127,7 +127,7 @@ def _some_table(known: System) -> IntArray:
     low, high = propagate(known)
     if known.admits(low):
         return low
-    program, nothing = Program(known, low, high), np.zeros(known.size)
+    program, nothing = program_of(known, low, high), np.zeros(known.size)
     table = integer_table(known, program.maximise(nothing).values)
     if table is None:
         table = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)

@@ -19,10 +19,9 @@ from safemargin.bounds.certificate import (
 from safemargin.bounds.duals import DualProgram, Facts, Shortcuts, UpperLimit, goal_of
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.integer import Attainment
+from safemargin.bounds.programs import Attainment, program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Search, Targets
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System, integer_table
 from safemargin.bounds.targets import places_in, targets_of
 from safemargin.core import (
@@ -77,7 +76,7 @@ def prove(
                 search.take(counts)
         if search.unsettled():
             hopeful = np.ones(len(lower), dtype=bool) if attained is None else attained
-            program = Program(known, search.low, search.high)
+            program = program_of(known, search.low, search.high)
             Attainment(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
     except KeyboardInterrupt:
         pass

@@ -1,13 +1,14 @@
 """Intervals without a program: integer propagation over all rows, and closed forms; proofs by addition alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.fiber_equations import Equations, Rows
-from safemargin.bounds.grid import Face, MarginGrid
+from safemargin.bounds.grid import Face, MarginGrid, junction
 from safemargin.bounds.system import System, cell_text, complete_total, joint_rows, seen_in
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, PublishedTable, TooLargeError, row_keys
 
@@ -112,6 +113,85 @@ def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
     value[known.slice_of[rows]] = known.lower[rows]
     stated = value[block]
     return None if (stated < 0).any() else stated
+
+
+def by_option(
+    grids: Sequence[MarginGrid],
+    narrow: Callable[[MarginGrid, IntArray, IntArray], tuple[IntArray, IntArray]],
+    low: IntArray,
+    high: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """Intervals of all variables, narrowed one option (and its grid) at a time."""
+    low, high = low.copy(), high.copy()
+    for option, grid in enumerate(grids):
+        own = slice(option, None, len(grids))
+        low[own], high[own] = narrow(grid, low[own], high[own])
+    return low, high
+
+
+def decomposable(grid: MarginGrid) -> tuple[IntArray, IntArray]:
+    """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
+    order = junction(grid.faces)
+    assert order is not None
+    # Dobra and Fienberg (PNAS 2000), theorem 1: max(0, cliques - separators) <= n <= min of the cliques, both attained.
+    cliques = [grid.margin(face) for face in order.faces]
+    lower = sum(cliques) - sum((grid.margin(face) for face in order.separators), np.zeros_like(cliques[0]))
+    return np.maximum(lower, 0), np.minimum.reduce(cliques)
+
+
+def shuttle(grid: MarginGrid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Tighten intervals of one option (one per profile); valid for every table with these margins."""
+    count = len(grid.shape)
+    patterns = 2**count
+    if count < 2 or len(low) * patterns > EFFORT.shuttle_counts:
+        return low, high
+    lower = np.zeros((len(low), patterns), dtype=np.int64)
+    upper = np.full((len(low), patterns), UNBOUNDED, dtype=np.int64)
+    lower[:, 0], upper[:, 0] = low, high
+    # Buzzigoli and Giusti's shuttle, generalised by Dobra: 2^d collapsed cells per cell, all cells at once.
+    rows = [row for face in grid.faces for row in _collapsed(grid, face, count)]
+    for _ in range(EFFORT.shuttle_rounds):
+        changed = False
+        for members, value in rows:
+            spare = value - lower[:, members].sum(axis=1)
+            surplus = np.minimum(upper[:, members], UNBOUNDED).sum(axis=1) - value
+            top = np.minimum(upper[:, members], lower[:, members] + spare[:, None])
+            bottom = np.maximum(lower[:, members], upper[:, members] - surplus[:, None])
+            changed |= bool((top < upper[:, members]).any() or (bottom > lower[:, members]).any())
+            upper[:, members], lower[:, members] = top, bottom
+        if not changed:
+            break
+    return lower[:, 0], upper[:, 0]
+
+
+def _collapsed(grid: MarginGrid, face: Face, count: int) -> list[tuple[list[int], IntArray]]:
+    """Rows of the collapsed tables for one face: which patterns of "rest" add up to which margin.
+
+    Bit `a` of a pattern says that axis `a` is at the rest. The margin with some axes at the rest follows from those
+    with the cell's own categories by inclusion and exclusion.
+    """
+    axes = sorted(face)
+    own = {
+        frozenset(part): grid.margin(frozenset(part)) for k in range(len(axes) + 1) for part in combinations(axes, k)
+    }
+    outside = [axis for axis in range(count) if axis not in face]
+    rows = []
+    for size in range(len(axes) + 1):
+        for rest in combinations(axes, size):
+            value = np.zeros(len(grid.codes), dtype=np.int64)
+            for k in range(size + 1):
+                for part in combinations(rest, k):
+                    # Inclusion and exclusion: the margin at "rest" on some axes from the margins at the cell's own
+                    # categories.
+                    value += (-1) ** k * own[(face - frozenset(rest)) | frozenset(part)]
+            base = sum(1 << axis for axis in rest)
+            members = [
+                base + sum(1 << axis for axis in free)
+                for k in range(len(outside) + 1)
+                for free in combinations(outside, k)
+            ]
+            rows.append((members, value))
+    return rows
 
 
 def closed_form_applies(tables: Sequence[PublishedTable], onlooker: Onlooker) -> bool:

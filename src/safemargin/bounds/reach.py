@@ -11,9 +11,9 @@ from itertools import permutations
 
 import numpy as np
 
+from safemargin.bounds.cells import Level, Parts, open_cells, show, sums_by, wanted_changes, with_rest
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges
-from safemargin.bounds.search import Level, Parts, open_cells, show, sums_by
 from safemargin.bounds.system import System
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, grouped, row_keys
 
@@ -170,30 +170,6 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
     return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
 
 
-def wanted_changes(known: System, checked: list[Level], generator: Generator) -> FloatArray:
-    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
-    want = np.zeros((len(known.codes), len(known.options)))
-    turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
-    for level in checked:
-        if level.open_cells:
-            up, down = level.needs()
-            either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
-            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
-            # Levels ask for different things of one profile: the first level that wants something decides
-            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
-    return want
-
-
-def with_rest(known: System, want: FloatArray) -> FloatArray:
-    """What is wanted per column of a table: the listed options, and nothing of what is left over."""
-    return want if known.reference else np.column_stack([want, np.zeros(len(want))])
-
-
-def direction(known: System, want: FloatArray) -> FloatArray:
-    """What is wanted per listed option as a pull on the variables."""
-    return np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
-
-
 def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
     count = len(known.options)
@@ -214,7 +190,7 @@ def _exchange_ends(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Ends of cells, block by block; by pairs where every cell is a profile distinguished from all others."""
     if reach.are_profiles and len(level.first) == len(level.cell_of):
-        for least, most in reach.exchanges.reach(around.counts, asked[level.cell_of]):
+        for least, most in reach.exchanges.reach(around.counts, asked[level.cell_of], EFFORT.few_pairs):
             yield least[level.first], most[level.first]
     else:
         yield from around.ends(level.pieces(reach.parts).of(asked))
@@ -230,7 +206,8 @@ def random_walk(
         and idle < EFFORT.idle_steps
         and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
     ):
-        counts = reach.exchanges.shuffle(counts, with_rest(known, wanted_changes(known, checked, generator)), generator)
+        want = with_rest(wanted_changes(checked, generator), known.reference)
+        counts = reach.exchanges.shuffle(counts, want, generator)
         show(checked, known.listed(counts))
         attain_by_exchanges(checked, known, reach, [counts])
         idle += 1
@@ -261,7 +238,7 @@ def perturb_and_repair(
         ):
             break
         cleared(1 - before / first)
-        want = with_rest(known, wanted_changes(known, checked, generator))
+        want = with_rest(wanted_changes(checked, generator), known.reference)
         rows = np.flatnonzero((want != 0).any(axis=1))
         some = rows[generator.random(len(rows)) < share]
         some = some if len(some) else rows[generator.integers(len(rows), size=1)]

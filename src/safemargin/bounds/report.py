@@ -304,7 +304,8 @@ def closest_calls(exposure: Exposure, target: Target, printed: BoolArray | None 
         return None
     known = all(row["interval"] is not None for row in rows)
     end = 1.0 if known else float(max([1, *(row["upper"] for row in rows if row["upper"] < UNBOUNDED)]))
-    ends = [percent(t / TICKS) if known else f"{round(end * t / TICKS):,}" for t in range(TICKS + 1)]
+    ticks = TICKS if known else max(n for n in range(1, TICKS + 1) if end % n == 0)  # ticks at integers
+    ends = [percent(t / ticks) if known else f"{round(end * t / ticks):,}" for t in range(ticks + 1)]
     intro = f"The {len(rows)} most revealing of {plural(count, 'interval')}. "
     intro += "A share outside its bar contradicts the published data."
     intro += "" if exposure.people is None else " The lines are the limits of the target."

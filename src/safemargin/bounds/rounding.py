@@ -84,7 +84,7 @@ def matching_order(known: System, exchanges: Exchanges) -> tuple[MatchStep, ...]
             outside = [a for a in range(len(known.axes)) if a not in faces[block]]
             others = [known.blocks[other] for other in done] + [_grouping(known, a) for a in outside]
             together = np.stack(others) if others else known.blocks[:0]
-            links = exchanges.linked(block, exchanges.alike(block, together))
+            links = exchanges.linked(block, exchanges.alike(block, together), EFFORT.pairs_per_link)
             steps.append((block, links, _connected(links)))
             done.append(block)
     return tuple(steps)
@@ -123,7 +123,8 @@ class Rounder:
         self.people = known.people
         self.ranges = slice_ranges(known)
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
-        self.exchanges = Exchanges(known)
+        low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+        self.exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, low, high)
 
     def round(self, values: FloatArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
@@ -132,7 +133,7 @@ class Rounder:
         counts = self.near(values)
         start = counts.copy() if self._chain else None
         for block in range(len(self.known.blocks)):
-            self._match_block(counts, block, self.exchanges.links(block), self._slices(block))
+            self._match_block(counts, block, self.exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
         rounded = self._checked(counts)
         if rounded is None and start is not None:
             for block, links, parts in self._chain:
@@ -371,5 +372,5 @@ def _exchange_targets(rounder: Rounder, search: Search, counts: IntArray) -> Non
     if known.free + known.reference != count or not search.targets.are_joint_cells(len(known.codes), count, known.free):
         return
     wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))
-    for least, most in rounder.exchanges.reach(counts, wanted):
+    for least, most in rounder.exchanges.reach(counts, wanted, EFFORT.few_pairs):
         search.show(least[:, :count].ravel(), most[:, :count].ravel())

@@ -6,6 +6,7 @@ Each branch is bounded, and what an onlooker infers is the hull over the branche
 """
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 
@@ -37,12 +38,15 @@ def hull(
     `people` are the sizes of the groups and `sums` their total count per option, both public; `within` are ranges that
     are known beside.
     """
-    low, high = within or (np.zeros((len(people), len(sums)), dtype=np.int64), _tops(people, sums))
+    low, high = within or (
+        np.zeros((len(people), len(sums)), dtype=np.int64),
+        np.minimum(people[:, None], sums[None, :]),
+    )
     low, high = _boxes(people, sums, low, high)
     least, most = limits.least(people), limits.most(people)
     lower, upper = high.copy() + 1, low.copy() - 1
     reached = False
-    for group, option, top in _branches(people, sums):
+    for group, option, top in product(range(len(people)), range(len(sums)), (False, True)):
         a, b = low.copy(), high.copy()
         if top:
             a[group, option] = np.maximum(a[group, option], most[group, option] + 1)
@@ -54,14 +58,6 @@ def hull(
         reached = True
         lower, upper = np.minimum(lower, a), np.maximum(upper, b)
     return (lower, upper) if reached else (low, high)
-
-
-def _branches(people: IntArray, sums: IntArray) -> list[tuple[int, int, bool]]:
-    return [(g, o, top) for g in range(len(people)) for o in range(len(sums)) for top in (False, True)]
-
-
-def _tops(people: IntArray, sums: IntArray) -> IntArray:
-    return np.minimum(people[:, None], sums[None, :])
 
 
 def _boxes(people: IntArray, sums: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from safemargin.bounds.cells import show
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.levels import labels, levels
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.reach import Reach, attain_by_exchanges
-from safemargin.bounds.search import show
 from safemargin.bounds.system import System, slice_ranges
 from safemargin.core import IntArray, Limits
 
@@ -33,7 +33,10 @@ def shown_by(known: System, limits: Limits, tables: Sequence[IntArray]) -> WhatI
     checked[0].force(*known.listed_ends(*propagate(known)))
     for counts in tables:
         show(checked, known.listed(counts))
-    attain_by_exchanges(checked, known, Reach(Exchanges(known)), tables)
+    assert known.people is not None
+    ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+    exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
+    attain_by_exchanges(checked, known, Reach(exchanges), tables)
     missing = []
     totals, everybody = known.listed(tables[0]).sum(axis=0), int(checked[0].people.sum())
     for level in checked:

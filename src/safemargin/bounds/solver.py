@@ -11,8 +11,6 @@ import numpy as np
 from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
-from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.system import System, joint_rows
 from safemargin.core import UNBOUNDED, ContradictionError, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -22,6 +20,8 @@ Setting = bool | int | float | str
 DEFAULTS: Mapping[str, Setting] = {}
 PRIMAL: Mapping[str, Setting] = {"simplex_strategy": 4, "solver": "simplex", "presolve": "off"}
 """Settings for programs that differ in their costs only: each starts from the optimum of the last."""
+DUAL: Mapping[str, Setting] = {"presolve": "off", "solver": "simplex"}
+"""Settings for programs that differ in their bounds only."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ def limits(values: IntArray) -> FloatArray:
     """Ends of ranges, infinite where there is no limit."""
     ends: FloatArray = np.where(values >= UNBOUNDED, np.inf, values.astype(np.float64))
     return ends
+
+
+def form_of(rows: tuple[sparse.csr_array, IntArray, IntArray], low: IntArray, high: IntArray) -> Form:
+    """Rows, which have a least and a most, over counts from `low` to `high`; without a cost."""
+    matrix, lower, upper = rows
+    least = np.where(lower > -UNBOUNDED, lower, -np.inf).astype(np.float64)
+    nothing = np.zeros(matrix.shape[1])
+    return Form(sparse.csc_array(matrix), nothing, low.astype(np.float64), limits(high), least, limits(upper))
 
 
 def is_optimal(solver: "Highs") -> bool:
@@ -111,29 +119,28 @@ class Optimum:
 
 
 class Program:
-    """A HiGHS model of the rows of a system, with counts from `low` to `high`, kept warm."""
+    """A HiGHS model of rows, which have a least and a most, with counts from `low` to `high`, kept warm.
 
-    def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
+    Dependent rows are omitted among at most `thinned` equations; beyond `plain` counts the first program is presolved.
+    """
+
+    def __init__(
+        self, rows: tuple[sparse.csr_array, IntArray, IntArray], low: IntArray, high: IntArray, thinned: int, plain: int
+    ) -> None:
         self.size = len(low)
         self.loose = np.flatnonzero(low < high)
         self.fixed = low.astype(np.float64)
-        matrix, lower, upper = joint_rows(known)
+        matrix, lower, upper = rows
         shift = matrix @ np.where(low < high, 0, low)
         matrix = sparse.csr_array(matrix[:, self.loose])
-        keep = _independent(matrix, lower, upper, EFFORT.rows_to_thin)
+        keep = _independent(matrix, lower, upper, thinned)
         implied = np.setdiff1d(np.arange(len(lower)), keep)
         self.implied = matrix[implied], (lower - shift)[implied]
         matrix, lower, upper, shift = matrix[keep], lower[keep], upper[keep], shift[keep]
-        self.form = Form(
-            sparse.csc_array(matrix),
-            np.zeros(len(self.loose)),
-            low[self.loose].astype(np.float64),
-            limits(high[self.loose]),
-            np.where(lower > -UNBOUNDED, lower - shift, -np.inf).astype(np.float64),
-            np.where(upper < UNBOUNDED, upper - shift, np.inf).astype(np.float64),
-        )
+        shifted = np.where(lower > -UNBOUNDED, lower - shift, lower), np.where(upper < UNBOUNDED, upper - shift, upper)
+        self.form = form_of((matrix, *shifted), low[self.loose], high[self.loose])
         # Presolve shortens the first program only: HiGHS skips it where it starts from the optimum of the last.
-        is_large = len(self.loose) > EFFORT.presolved_counts
+        is_large = len(self.loose) > plain
         self.solver = solver_of(self.form, {**PRIMAL, "presolve": "on"} if is_large else PRIMAL)
         self.solves = 0
 
@@ -159,7 +166,7 @@ class Program:
     def _optimum(self, solver: "Highs", cost: FloatArray) -> Optimum:
         self.solves += 1
         count = len(self.loose)
-        constant = float(cost @ np.where(self._is_loose(), 0.0, self.fixed))
+        constant = float(cost @ self.fixed - cost[self.loose] @ self.fixed[self.loose])
         if count == 0:
             return Optimum(constant, self.fixed.copy(), True)
         solver.changeColsCost(count, np.arange(count, dtype=np.int32), -cost[self.loose])
@@ -186,11 +193,6 @@ class Program:
             if (np.abs(matrix @ solution - wanted) > 1e-3).any():
                 raise ContradictionError("the facts contradict each other: no table satisfies all of them")
             self.implied = matrix[:0], wanted[:0]
-
-    def _is_loose(self) -> np.ndarray:
-        mask = np.zeros(self.size, dtype=bool)
-        mask[self.loose] = True
-        return mask
 
 
 def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, most: int) -> IntArray:

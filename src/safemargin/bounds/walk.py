@@ -172,18 +172,18 @@ def attain_by_walks(
     search: Search,
     seed: int,
     report: Callable[[], None],
-    start: Callable[[], IntArray | None],
+    start: Callable[[], IntArray | None] | None,
 ) -> None:
     """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends.
 
-    `start` finds a table where rounding does not.
+    `start` finds a table where rounding does not; without it, an option that needs one is left to other methods.
     """
     patient = search.enough is None
     for option, grid in enumerate(grids):
         own = slice(option, None, len(grids))
         walk = Walk(grid, search.high[own], numpy_generator(seed + option))
         table = walk.start(EFFORT.walk_repairs[0])
-        if table is None:
+        if table is None and start is not None:
             whole = start()
             table = walk.start(EFFORT.walk_repairs[1]) if whole is None else whole[own]
         if table is None:

@@ -7,15 +7,15 @@ every profile within the limits, so one feasible table clears all cells that can
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.reach import direction, wanted_changes
-from safemargin.bounds.search import Level, open_cells
-from safemargin.bounds.solver import Form, is_infeasible, limits, solver_of, values_of
+from safemargin.bounds.solver import form_of, is_infeasible, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
-from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits
+from safemargin.core import FloatArray, Generator, IntArray, Limits
 
 
 def is_wide(known: System) -> bool:
@@ -30,18 +30,14 @@ class WidePrograms:
         self.known = known
         if within is not None:
             low, high = _narrowed(known, low, high, within)
-        matrix, lower, upper = joint_rows(known)
-        least = np.where(lower > -UNBOUNDED, lower, -np.inf).astype(np.float64)
-        self.form = Form(
-            matrix.tocsc(), np.zeros(known.size), low.astype(np.float64), limits(high), least, limits(upper)
-        )
+        self.form = form_of(joint_rows(known), low, high)
         self.impossible = False
 
     def find(self, want: FloatArray) -> IntArray | None:
         """An integer table that goes as far as possible where `want` points; none if the rows admit none."""
         if self.impossible:
             return None
-        form = Form(self.form.matrix, -want, self.form.low, self.form.high, self.form.least, self.form.most)
+        form = replace(self.form, cost=-want)
         for whole in (False, True):
             solver = solver_of(form, {"time_limit": EFFORT.wide_seconds}, whole)
             solver.run()
@@ -82,7 +78,7 @@ def attain_within(
         if not before or stuck > 3:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(known, wanted_changes(known, checked, generator))
+        want = direction(wanted_changes(checked, generator), known.reference)
         want = want + 0.1 * generator.standard_normal(known.size)
         # Inside the limits first; cells that are still open after that need a count at one end of their range.
         found = next((c for program in programs[turn // 4 % 2 :] if (c := program.find(want)) is not None), None)

@@ -14,9 +14,8 @@ import numpy as np
 from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
+from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.reach import direction, wanted_changes
-from safemargin.bounds.search import Level, open_cells
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits
 
@@ -218,10 +217,10 @@ def cleared_by_fits(checked: list[Level], family: Family, limits: Limits, genera
     known, cleared = family.known, 0
     tables = real_table(known, family.fit(floors=floors_of(known, limits)))
     for turn in range(EFFORT.real_fits):
-        want = EFFORT.strong_pull * wanted_changes(known, checked, generator)
+        want = EFFORT.strong_pull * wanted_changes(checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
-            tilt = way * direction(known, want)
+            tilt = way * direction(want, known.reference)
             tables += real_table(known, family.fit(tilt=tilt, steps=EFFORT.newton_steps))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
         if cleared == open_cells(checked):

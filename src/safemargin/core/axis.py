@@ -1,5 +1,6 @@
 """What a table ranges over: axes with their categories and hierarchies, and the options of an answer."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,6 +146,18 @@ class Axis:
         while path[-1] in self.parents:
             path.append(self.parents[path[-1]])
         return tuple(path[1:])
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """Categories that are apart from all others, so that they are never merged.
+
+        >>> pairs = frozenset(map(frozenset, (("a", "b"), ("a", "c"))))
+        >>> sorted(Axis("site", ("a", "b", "c"), apart=pairs).kept)
+        ['a']
+        """
+        pairs = Counter(category for pair in self.apart for category in pair)
+        others = len(self.categories) - 1
+        return frozenset(category for category, count in pairs.items() if others and count == others)
 
     @cached_property
     def index(self) -> Mapping[str, int]:

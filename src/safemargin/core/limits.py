@@ -23,7 +23,7 @@ def memory_limit() -> int | None:
 
 
 def limit_memory(text: str) -> None:
-    """Use at most so much memory: what needs more ends with a MemoryError, and the engine spills nothing to disk."""
+    """Use at most so much memory: rows that need more spill to disk, and arrays that do end with a MemoryError."""
     match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", text.strip(), re.ASCII)
     size = int(float(match[1]) * UNITS[match[2]]) if match else 0
     if size < LEAST_MEMORY:

@@ -13,11 +13,12 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.election.board import BoardEntry, check_proof, make_entry, read_entry
 from safemargin.election.escrow import blob_hash
-from safemargin.election.keys import Secret, canonical, parse, unhex
+from safemargin.election.keys import canonical, parse, unhex
 from safemargin.election.manifest import TOTAL, Dimension, KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.records import ESCROW_AT, RecordFormat, batch_leaves, leaves_of, split_batch
 from safemargin.election.role import Answer, Role, Step, single
+from safemargin.election.secret import Secret
 from safemargin.election.store import Store
 
 RECEIPT = 512

@@ -9,10 +9,10 @@ from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
 from safemargin.election.handover import check_release
-from safemargin.election.keys import write_private
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
+from safemargin.election.secret import write_private
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import (

@@ -14,9 +14,10 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError
-from safemargin.election.keys import Secret, canonical, parse, unhex
+from safemargin.election.keys import canonical, parse, unhex
 from safemargin.election.manifest import KnownElection, Role
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
+from safemargin.election.secret import Secret
 from safemargin.io import read_bytes, write_whole
 
 MANIFEST = "manifest.json"

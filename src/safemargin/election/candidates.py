@@ -7,9 +7,10 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.escrow import challenge, openings_fault, pledge
-from safemargin.election.keys import Secret, canonical, derive, parse, unhex, verify_raw
+from safemargin.election.keys import canonical, derive, parse, unhex, verify_raw
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import ConflictError, Role, Step, single
+from safemargin.election.secret import Secret
 
 
 def request_body(request: Mapping[str, Any]) -> bytes:

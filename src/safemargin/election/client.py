@@ -11,9 +11,10 @@ from urllib.parse import quote, urlsplit
 
 from safemargin.core import InputError
 from safemargin.election.board import Board
-from safemargin.election.keys import Secret, canonical, parse
+from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import Dimension, KnownElection
 from safemargin.election.role import Role
+from safemargin.election.secret import Secret
 from safemargin.election.voter import Wallet
 from safemargin.io import write_whole
 

@@ -14,10 +14,11 @@ from safemargin.core import InputError
 from safemargin.election.board import BoardWitness, Head, make_entry, read_head
 from safemargin.election.candidates import CandidateDraw, request_body
 from safemargin.election.escrow import commitment
-from safemargin.election.keys import Secret, canonical, derive, parse, unhex, verify_raw
+from safemargin.election.keys import canonical, derive, parse, unhex, verify_raw
 from safemargin.election.manifest import EVERYBODY, KnownElection
 from safemargin.election.merkle import inclusion_path, leaf_hash, root_of
 from safemargin.election.role import Answer, ConflictError, Role, Step, single
+from safemargin.election.secret import Secret
 from safemargin.election.setup import read_roll
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.election.board import Board, make_entry
-from safemargin.election.keys import Secret, canonical, parse
+from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role, Step, single
+from safemargin.election.secret import Secret
 
 KINDS = ("entries", "heads", "mixes", "records", "release")
 

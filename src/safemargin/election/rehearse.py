@@ -9,9 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +18,13 @@ from safemargin.core import Generator, InputError, OutputError, Progress, no_pro
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.conduct import Conductor
-from safemargin.election.keys import Secret, canonical
+from safemargin.election.keys import canonical
 from safemargin.election.manifest import KnownElection
+from safemargin.election.report import RehearsalFacts
+from safemargin.election.secret import Secret
 from safemargin.election.service import KEYS, MANIFEST
 from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, plan_text, public_keys
-from safemargin.election.verify import BoardCheck, check_board
+from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.io import write_whole
 
@@ -45,25 +45,6 @@ PLAN = plan_text(
     settings={"share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
     target={"beta": 0.05, "tau": 1},
 )
-
-
-@dataclass(frozen=True)
-class RehearsalFacts:
-    """What happened, beside what the board says."""
-
-    folder: Path
-    check: BoardCheck
-    lost: int
-    """Answers that the first mixer acknowledged and that are not on the board."""
-    kills: int
-    seconds: float
-    storage: Mapping[str, Mapping[str, int]]
-    """Items in every table of every role."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the board verifies, the release is certified and no answer was lost."""
-        return not self.check.findings and self.check.certified and self.lost == 0
 
 
 class Processes:
@@ -325,25 +306,3 @@ def _storage(folder: Path) -> dict[str, dict[str, int]]:
             party, *rest = path.relative_to(folder).parts
             found.setdefault(party, {})["/".join(rest)] = path.stat().st_size
     return found
-
-
-def facts_document(facts: RehearsalFacts) -> dict[str, Any]:
-    """The figures of a rehearsal that come from the board."""
-    check = facts.check
-    return {
-        "enrolled": check.enrolled,
-        "dimensions": {
-            name: {key: noted[key] for key in ("issued", "accepted", "opened")}
-            for name, noted in check.dimensions.items()
-        },
-        "turnout": check.turnout,
-        "verified": not check.findings,
-        "findings": check.findings,
-        "certified": check.certified,
-        "lost": facts.lost,
-        "kills": facts.kills,
-        "board": str(facts.folder / "board"),
-        "release": str(facts.folder / "release"),
-        "views": str(facts.folder / "views.html"),
-        "seconds": round(facts.seconds, 1),
-    }

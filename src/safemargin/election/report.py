@@ -1,10 +1,10 @@
 """Results of the commands as JSON, text and pages."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safemargin.election.rehearse import RehearsalFacts, facts_document
 from safemargin.election.verify import BoardCheck
 from safemargin.ui import (
     SCHEMA,
@@ -50,6 +50,25 @@ RESIDUALS = (
     "The first mixer sees who takes part. A lost wallet is a lost answer.",
     "The composition of the protocol has not been reviewed from outside: have it reviewed before a binding vote.",
 )
+
+
+@dataclass(frozen=True)
+class RehearsalFacts:
+    """What happened, beside what the board says."""
+
+    folder: Path
+    check: BoardCheck
+    lost: int
+    """Answers that the first mixer acknowledged and that are not on the board."""
+    kills: int
+    seconds: float
+    storage: Mapping[str, Mapping[str, int]]
+    """Items in every table of every role."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the board verifies, the release is certified and no answer was lost."""
+        return not self.check.findings and self.check.certified and self.lost == 0
 
 
 @dataclass(frozen=True)
@@ -122,7 +141,7 @@ class ElectionRehearsal(Result):
 
     def to_json(self) -> Document:
         """The document of `election rehearse --json`."""
-        return {"schema": SCHEMA, **facts_document(self.facts)}
+        return {"schema": SCHEMA, **_facts_document(self.facts)}
 
     @property
     def _reasons(self) -> list[str]:
@@ -148,7 +167,7 @@ class ElectionRehearsal(Result):
 
     def to_report(self) -> Report:
         """The verdict and the counts; on the page what each role could see."""
-        document = facts_document(self.facts)
+        document = _facts_document(self.facts)
         verdict = "The rehearsal ended in a certified release." if self.holds else "The rehearsal failed."
         rows = [
             [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
@@ -166,6 +185,28 @@ class ElectionRehearsal(Result):
                 Section("What remains", *RESIDUALS),
             ),
         )
+
+
+def _facts_document(facts: RehearsalFacts) -> dict[str, Any]:
+    """The figures of a rehearsal that come from the board."""
+    check = facts.check
+    return {
+        "enrolled": check.enrolled,
+        "dimensions": {
+            name: {key: noted[key] for key in ("issued", "accepted", "opened")}
+            for name, noted in check.dimensions.items()
+        },
+        "turnout": check.turnout,
+        "verified": not check.findings,
+        "findings": check.findings,
+        "certified": check.certified,
+        "lost": facts.lost,
+        "kills": facts.kills,
+        "board": str(facts.folder / "board"),
+        "release": str(facts.folder / "release"),
+        "views": str(facts.folder / "views.html"),
+        "seconds": round(facts.seconds, 1),
+    }
 
 
 @dataclass(frozen=True)

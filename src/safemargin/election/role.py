@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from safemargin.core import InputError
-from safemargin.election.keys import Secret, canonical
+from safemargin.election.keys import canonical
 from safemargin.election.manifest import KnownElection
+from safemargin.election.secret import Secret
 from safemargin.election.store import Store, open_store
 
 Answer = bytes | InputError

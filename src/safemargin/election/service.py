@@ -19,9 +19,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from safemargin.core import InputError
-from safemargin.election.keys import Secret
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Answer, ConflictError, Role, Step
+from safemargin.election.secret import Secret
 
 ANSWER_SIZE = 512
 """Bytes of every answer on an anonymous route, also of a refusal: a reader of lengths learns nothing."""

@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from safemargin.core import InputError
 from safemargin.election.blind import BlindSigner
 from safemargin.election.escrow import escrow_key
-from safemargin.election.keys import SealingKey, Secret, canonical, new_seed, seal, sealing_public, split_secret
+from safemargin.election.keys import SealingKey, canonical, new_seed, seal, sealing_public, split_secret
 from safemargin.election.manifest import (
     EVERYBODY,
     SELF,
@@ -32,6 +32,7 @@ from safemargin.election.manifest import (
     Role,
     first_fault,
 )
+from safemargin.election.secret import Secret
 from safemargin.io import parse_toml, read_json, read_text
 
 

@@ -21,7 +21,7 @@ from safemargin.election.escrow import (
     one_time_key,
     pledge,
 )
-from safemargin.election.keys import canonical, derive, new_seed, parse, unhex, write_private
+from safemargin.election.keys import canonical, derive, new_seed, parse, unhex
 from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
 from safemargin.election.merkle import inclusion_path, is_included, leaf_hash, root_of
 from safemargin.election.records import (
@@ -31,6 +31,7 @@ from safemargin.election.records import (
     leaves_of,
     read_items,
 )
+from safemargin.election.secret import write_private
 from safemargin.io import read_json, require_private
 
 

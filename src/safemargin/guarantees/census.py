@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 from safemargin import ui
 from safemargin.core import (
@@ -19,7 +18,15 @@ from safemargin.core import (
     at_least,
     counts,
 )
-from safemargin.guarantees.conversion import DELTA, Conversion, printed_interval, published_epsilon, tight_epsilon
+from safemargin.guarantees.conversion import (
+    DELTA,
+    Conversion,
+    Number,
+    exact_amount,
+    printed_interval,
+    published_epsilon,
+    tight_epsilon,
+)
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.product import CensusCertificate, Product, certificate, read_product
 from safemargin.guarantees.report import COLUMNS, SCALES, derivation, derivation_details, side_by_side
@@ -93,24 +100,20 @@ SWAPPED_NOTE = "Had households been swapped; not to be ranked by epsilon, as eac
 def product_guarantee(product: Product, population: Population) -> Guarantee:
     """The guarantee of all noisy answers together, as a tree: product, levels, queries."""
     change = Change(Distance.HAMMING, product.unit)
-    levels = []
-    for level in product.levels:
-        answers = [
-            Guarantee(
-                f"{product.name}, {level.name}, {query.name}",
-                "",
-                product.rho_squared * level.share * query.share,
-                population=population,
-                change=change,
-                measure=Measure.ZCDP,
-                rule=f"discrete Gaussian noise, sigma {product.sigma(level.name, query.name):.4g}",
-            )
-            for query in level.queries
-            if level.share * query.share
-        ]
-        if answers:
-            levels.append(compose_parts(answers, f"{product.name}, {level.name}"))
-    return compose_parts(levels, product.name)
+    levels: dict[str, list[Guarantee]] = {}
+    for query in product.asked:
+        answer = Guarantee(
+            f"{product.name}, {query.level}, {query.query}",
+            "",
+            query.rho_squared,
+            population=population,
+            change=change,
+            measure=Measure.ZCDP,
+            rule=f"discrete Gaussian noise, sigma {query.sigma:.4g}",
+        )
+        levels.setdefault(query.level, []).append(answer)
+    parts = [compose_parts(answers, f"{product.name}, {level}") for level, answers in levels.items()]
+    return compose_parts(parts, product.name)
 
 
 def measured(name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = ()) -> Guarantee:
@@ -160,23 +163,21 @@ def redistricting() -> Guarantee:
     return top_down("Redistricting Data from its configuration", parts)
 
 
-class PrintedBudget(NamedTuple):
-    """A budget as it was printed, the epsilon of its rounded rho squared, and the rho squared its epsilon leaves."""
+def printed_budgets() -> list[ui.Document]:
+    """Table 3 with the epsilon of the rounded rho squared, and the rho squared that the printed epsilon leaves.
 
-    product: str
-    unit: str
-    rho_squared: str
-    epsilon: str
-    recomputed: float
-    low: float
-    high: float
-
-
-def printed_budgets() -> list[PrintedBudget]:
-    """Table 3 with what rounding leaves open: most printed epsilons come from budgets with more digits."""
+    Most printed epsilons come from budgets with more digits.
+    """
     return [
-        PrintedBudget(*row, published_epsilon(float(row[2]), DELTA), *printed_interval(row[3], DELTA))
-        for row in PRINTED
+        {
+            "product": product,
+            "unit": unit,
+            "rho_squared_printed": float(rho),
+            "epsilon_printed": float(epsilon),
+            "epsilon": published_epsilon(float(rho), DELTA),
+            "rho_squared_between": list(printed_interval(epsilon, DELTA)),
+        }
+        for product, unit, rho, epsilon in PRINTED
     ]
 
 
@@ -220,37 +221,34 @@ class ProductBudget(ui.Result):
     def to_json(self) -> ui.Document:
         return {"schema": ui.SCHEMA, **self.certificate.to_json(), "guarantee": document(self.guarantee)}
 
-    @property
-    def _rows(self) -> list[list[str]]:
-        product = self.certificate.product
-        return [
-            [
-                level.name,
-                query.name,
-                str(level.share * query.share),
-                f"{float(product.rho_squared * level.share * query.share):.6g}",
-                f"{product.sigma(level.name, query.name):.4g}" if level.share * query.share else "not asked",
-            ]
-            for level in product.levels
-            for query in level.queries
-        ]
-
     def to_report(self) -> ui.Report:
+        product = self.certificate.product
+        rows = [
+            [
+                query.level,
+                query.query,
+                str(query.share),
+                f"{float(query.rho_squared):.6g}",
+                f"{query.sigma:.4g}" if query.share else "not asked",
+            ]
+            for query in product.queries
+        ]
         return ui.Report(
-            f"{self.certificate.product.name}: budget",
+            f"{product.name}: budget",
             *self.certificate.lines,
-            ui.Grid(["level", "query", "share", "rho²", "sigma"], self._rows),
+            ui.Grid(["level", "query", "share", "rho²", "sigma"], rows),
             ui.OnPage(ui.Section("Why", derivation_details(self.guarantee))),
         )
 
 
-def budget(source: Path | str | Product, *, delta: float = DELTA) -> ProductBudget:
-    """What a plan of noisy queries guarantees, per attribute and inside areas, and the noise of every query.
+def budget(source: Path | str | Product, *, delta: Number = DELTA) -> ProductBudget:
+    """Show what a plan of noisy queries guarantees, per attribute and inside areas, and the noise of every query.
 
     `source` is a TOML file with the scale, the levels and the queries with their shares.
     """
     product = source if isinstance(source, Product) else read_product(source)
-    return ProductBudget(certificate(product, delta), product_guarantee(product, Population(product.name)))
+    level = float(exact_amount("delta", delta))
+    return ProductBudget(certificate(product, level), product_guarantee(product, Population(product.name)))
 
 
 @dataclass(frozen=True)
@@ -264,7 +262,7 @@ class Census(ui.Result):
     others: Sequence[Guarantee]
     whole: Guarantee
     swapping: Sequence[Guarantee]
-    printed: Sequence[PrintedBudget]
+    printed: Sequence[ui.Document]
     delta: float
 
     @property
@@ -289,7 +287,10 @@ class Census(ui.Result):
 
     @property
     def _printed(self) -> list[list[str]]:
-        return [[*row[:4], f"{row.recomputed:.4f}", f"{row.low:.5f} to {row.high:.5f}"] for row in self.printed]
+        return [
+            [*row, f"{budget['epsilon']:.4f}", " to ".join(f"{end:.5f}" for end in budget["rho_squared_between"])]
+            for row, budget in zip(PRINTED, self.printed, strict=True)
+        ]
 
     @property
     def _swapping(self) -> list[list[str]]:
@@ -308,17 +309,7 @@ class Census(ui.Result):
             "side_by_side": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows],
             "remarks": list(self.whole.remarks),
             "without_budget": list(WITHOUT_BUDGET),
-            "printed": [
-                {
-                    "product": row.product,
-                    "unit": row.unit,
-                    "rho_squared_printed": float(row.rho_squared),
-                    "epsilon_printed": float(row.epsilon),
-                    "epsilon": row.recomputed,
-                    "rho_squared_between": [row.low, row.high],
-                }
-                for row in self.printed
-            ],
+            "printed": list(self.printed),
             "swapping": [document(guarantee) for guarantee in self.swapping],
         }
 
@@ -350,15 +341,16 @@ class Census(ui.Result):
         )
 
 
-def census(*, delta: float = DELTA) -> Census:
-    """The budgets of the 2020 census from its configuration: certificates, composition, all products side by side."""
+def census(*, delta: Number = DELTA) -> Census:
+    """Show the budgets of the 2020 census: certificates, composition, all products side by side."""
+    level = float(exact_amount("delta", delta))
     return Census(
-        [certificate(product, delta) for product in PRODUCTS],
+        [certificate(product, level) for product in PRODUCTS],
         redistricting(),
         characteristics_2020(),
         tabulated(),
         census_2020(),
         counterfactual(),
         printed_budgets(),
-        delta,
+        level,
     )

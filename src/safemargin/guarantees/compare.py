@@ -8,9 +8,11 @@ refusal to rank them. What holds over all is decided by implication, each way ro
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from safemargin import ui
 from safemargin.core import Guarantee, Measure, Population
+from safemargin.guarantees.conversion import DELTA, Number, exact_amount
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.implication import (
     STRENGTH,
@@ -119,10 +121,17 @@ class Contrast(ui.Result):
 
 ATLEAST = (Standing.EQUAL, Standing.STRONGER)
 ATMOST = (Standing.EQUAL, Standing.WEAKER)
+RANGES = {
+    Standing.EQUAL: "the same data sets",
+    Standing.STRONGER: "more values of counts are admissible",
+    Standing.WEAKER: "fewer values of counts are admissible",
+    Standing.UNKNOWN: "other values of counts are admissible",
+}
+"""Of one population, by the values of counts that each guarantee admits."""
 
 
 def compare(first: Source, second: Source) -> Contrast:
-    """Which of two guarantees is the stronger one, block by block and as a whole; budgets alone are never ranked."""
+    """Compare two guarantees block by block and as a whole; budgets alone are never ranked."""
     left, right = plain(as_guarantee(first)), plain(as_guarantee(second))
     facts = facts_between(left.population, right.population)
     blocks = [
@@ -133,7 +142,15 @@ def compare(first: Source, second: Source) -> Contrast:
     ]
     blocks.append(_budget(left, right, blocks, facts))
     down, up = implies(left, right), implies(right, left)
-    return Contrast(left, right, tuple(blocks), _overall(down, up), tuple(_warnings(left, right, blocks)), down, up)
+    overall = _standing(down.answer, up.answer)
+    return Contrast(left, right, tuple(blocks), overall, tuple(_warnings(left, right, blocks)), down, up)
+
+
+def _standing(down: bool | None, up: bool | None) -> Standing:
+    """From whether the first is at least as strong as the second, and the second as the first; None is not known."""
+    if down or up:
+        return Standing.EQUAL if down and up else Standing.STRONGER if down else Standing.WEAKER
+    return Standing.UNKNOWN if down is None or up is None else Standing.INCOMPARABLE
 
 
 def _population(one: Guarantee, other: Guarantee) -> Block:
@@ -141,7 +158,9 @@ def _population(one: Guarantee, other: Guarantee) -> Block:
     if not ours.name and not theirs.name and one != other:
         standing, why = Standing.UNKNOWN, "neither says which data sets it is about"
     elif ours.name == theirs.name:
-        standing, why = _ranges(ours, theirs)
+        # Other ranges of counts may still overlap: that one does not hold the other proves nothing.
+        standing = _standing(admits(ours, theirs) or None, admits(theirs, ours) or None)
+        why = RANGES[standing]
     elif ours.name and ours.name in theirs.part_of:
         standing, why = Standing.STRONGER, f"{theirs.name} is part of {ours.name}"
     elif theirs.name and theirs.name in ours.part_of:
@@ -151,63 +170,41 @@ def _population(one: Guarantee, other: Guarantee) -> Block:
     return Block("population", ours.name or "not named", theirs.name or "not named", standing, why)
 
 
-def _ranges(ours: Population, theirs: Population) -> tuple[Standing, str]:
-    """Of one population, by the values of counts that are admissible."""
-    match admits(ours, theirs), admits(theirs, ours):
-        case True, True:
-            return Standing.EQUAL, "the same data sets"
-        case True, False:
-            return Standing.STRONGER, "more values of counts are admissible"
-        case False, True:
-            return Standing.WEAKER, "fewer values of counts are admissible"
-    return Standing.UNKNOWN, "other values of counts are admissible"
+def _multiverse(first: Guarantee, second: Guarantee, facts: Population) -> Block:
+    down = invariants_fixed(first.invariants, second.invariants, facts)
+    up = invariants_fixed(second.invariants, first.invariants, facts)
+    standing = _standing(down.answer, up.answer)
+    why = {
+        Standing.EQUAL: "each fixes the other's invariants",
+        Standing.STRONGER: f"it fixes less: {down.why}",
+        Standing.WEAKER: f"it fixes more: {up.why}",
+        Standing.INCOMPARABLE: f"{down.why}; {up.why}",
+        Standing.UNKNOWN: (down if down.answer is None else up).why,
+    }
+    return Block("invariants", _listed(first), _listed(second), standing, why[standing])
 
 
-def _multiverse(one: Guarantee, other: Guarantee, facts: Population) -> Block:
-    down = invariants_fixed(one.invariants, other.invariants, facts)
-    up = invariants_fixed(other.invariants, one.invariants, facts)
-    standing, why = _direction(down, up)
-    return Block("invariants", _listed(one), _listed(other), standing, why)
-
-
-def _direction(down: Determined, up: Determined) -> tuple[Standing, str]:
-    """From whether the second's invariants fix the first's, and the first's the second's."""
-    match down.answer, up.answer:
-        case True, True:
-            return Standing.EQUAL, "each fixes the other's invariants"
-        case True, _:
-            return Standing.STRONGER, f"it fixes less: {down.why}"
-        case _, True:
-            return Standing.WEAKER, f"it fixes more: {up.why}"
-        case False, False:
-            return Standing.INCOMPARABLE, f"{down.why}; {up.why}"
-    return Standing.UNKNOWN, (down if down.answer is None else up).why
-
-
-def _change(one: Guarantee, other: Guarantee, facts: Population) -> Block:
-    standing, why = _reach(one, other, facts)
-    return Block("change", str(one.change), str(other.change), standing, why)
-
-
-def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Standing, str]:
+def _change(first: Guarantee, second: Guarantee, facts: Population) -> Block:
     left, right = first.change, second.change
-    if left == right:
-        return Standing.EQUAL, "the same change"
     down = unit_factor(left, right, facts, second.invariants)
     up = unit_factor(right, left, facts, first.invariants)
-    if down == up == 1:
-        return Standing.EQUAL, "each is at most one of the other"
-    if down is not None and down <= 1:
-        return Standing.STRONGER, f"every change of the second kind is at most one of the first ({right.unit})"
-    if up is not None and up <= 1:
-        return Standing.WEAKER, f"every change of the first kind is at most one of the second ({left.unit})"
-    if down is not None and up is None:
-        return Standing.STRONGER, f"a change of the second kind is at most {down} of the first"
-    if up is not None and down is None:
-        return Standing.WEAKER, f"a change of the first kind is at most {up} of the second"
-    if down is not None and up is not None:
-        return Standing.UNKNOWN, f"changes of one kind are up to {down} and {up} of the other"
-    return Standing.UNKNOWN, "nothing is declared about how these changes hang together"
+    if left == right:
+        standing, why = Standing.EQUAL, "the same change"
+    elif down == up == 1:
+        standing, why = Standing.EQUAL, "each is at most one of the other"
+    elif down == 1:
+        standing, why = Standing.STRONGER, f"every change of the second kind is at most one of the first ({right.unit})"
+    elif up == 1:
+        standing, why = Standing.WEAKER, f"every change of the first kind is at most one of the second ({left.unit})"
+    elif down is not None and up is not None:
+        standing, why = Standing.UNKNOWN, f"changes of one kind are up to {down} and {up} of the other"
+    elif down is not None:
+        standing, why = Standing.STRONGER, f"a change of the second kind is at most {down} of the first"
+    elif up is not None:
+        standing, why = Standing.WEAKER, f"a change of the first kind is at most {up} of the second"
+    else:
+        standing, why = Standing.UNKNOWN, "nothing is declared about how these changes hang together"
+    return Block("change", str(left), str(right), standing, why)
 
 
 def _measure(first: Guarantee, second: Guarantee) -> Block:
@@ -261,16 +258,6 @@ def _budget(first: Guarantee, second: Guarantee, blocks: list[Block], facts: Pop
     return block(Standing.STRONGER if ours < theirs else Standing.WEAKER, shown)
 
 
-def _overall(down: Determined, up: Determined) -> Standing:
-    """From whether the first implies the second, and the second the first."""
-    if down.answer and up.answer:
-        return Standing.EQUAL
-    if down.answer or up.answer:
-        return Standing.STRONGER if down.answer else Standing.WEAKER
-    unproved = down.answer is None or up.answer is None
-    return Standing.UNKNOWN if unproved else Standing.INCOMPARABLE
-
-
 def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str]:
     warnings = []
     differing = [block.name for block in blocks[:4] if block.standing is not Standing.EQUAL]
@@ -306,14 +293,15 @@ class SideBySide(ui.Result):
     guarantees: tuple[Guarantee, ...]
     delta: float
 
-    @property
+    @cached_property
     def _pairs(self) -> list[list[Contrast]]:
         return [[compare(first, second) for second in self.guarantees] for first in self.guarantees]
 
-    def _implications(self, pairs: list[list[Contrast]]) -> list[tuple[str, Witness | None]]:
+    @property
+    def _implications(self) -> list[tuple[str, Witness | None]]:
         """Which guarantee implies which, with a witness where one does not; empty ones are skipped."""
         said = [number for number, guarantee in enumerate(self.guarantees) if not reasons_empty(guarantee)]
-        ways = [(n, m, pairs[n][m].down) for n in said for m in said if n != m]
+        ways = [(n, m, self._pairs[n][m].down) for n in said for m in said if n != m]
         return [(explain(way, f"guarantee {n + 1}", f"guarantee {m + 1}"), way.witness) for n, m, way in ways]
 
     @property
@@ -327,14 +315,7 @@ class SideBySide(ui.Result):
         lines += [f"{guarantee.mechanism}: {remark}" for guarantee in self.guarantees for remark in guarantee.remarks]
         return list(dict.fromkeys(lines))
 
-    def _standings(self, pairs: list[list[Contrast]]) -> list[list[str]]:
-        return [
-            [str(n + 1), *("-" if n == m else str(pair.overall) for m, pair in enumerate(row))]
-            for n, row in enumerate(pairs)
-        ]
-
     def to_json(self) -> ui.Document:
-        pairs = self._pairs
         return {
             "schema": ui.SCHEMA,
             "guarantees": [
@@ -346,28 +327,32 @@ class SideBySide(ui.Result):
                 }
                 for guarantee, row in zip(self.guarantees, side_by_side(self.guarantees, self.delta), strict=True)
             ],
-            "standings": [[str(pair.overall) for pair in row] for row in pairs],
-            "implications": [text for text, _ in self._implications(pairs)],
+            "standings": [[str(pair.overall) for pair in row] for row in self._pairs],
+            "implications": [text for text, _ in self._implications],
         }
 
     def to_report(self) -> ui.Report:
-        pairs = self._pairs
         rows = [[str(n), *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
-        numbers = [str(n + 1) for n in range(len(self.guarantees))]
-        implications = self._implications(pairs)
-        witnesses = [ui.Fold(text, str(witness)) for text, witness in implications if witness]
+        standings = [
+            [str(n), *("-" if n == m else str(pair.overall) for m, pair in enumerate(row, 1))]
+            for n, row in enumerate(self._pairs, 1)
+        ]
+        witnesses = [ui.Fold(text, str(witness)) for text, witness in self._implications if witness]
         return ui.Report(
             "Guarantees side by side",
             ui.Grid(("no.", *COLUMNS), rows),
             "The guarantee of the row, to that of the column",
-            ui.Grid(["no.", *numbers], self._standings(pairs)),
-            *(text for text, _ in implications),
+            ui.Grid(["no.", *(row[0] for row in standings)], standings),
+            *(text for text, _ in self._implications),
             *self._remarks,
             ui.OnPage(ui.Section("Examples", *witnesses)) if witnesses else None,
             ui.OnPage(ui.Section("Why", *map(derivation_details, self.guarantees))),
         )
 
 
-def beside(sources: Sequence[Source], *, delta: float = 1e-10) -> SideBySide:
-    """Several guarantees in one table; `delta` is what epsilons of rho squared are shown at."""
-    return SideBySide(tuple(as_guarantee(source) for source in sources), delta)
+def beside(sources: Sequence[Source], *, delta: Number = DELTA) -> SideBySide:
+    """Show several guarantees side by side: what each covers, which implies which, and what they omit.
+
+    `delta` is what epsilons of rho squared are shown at.
+    """
+    return SideBySide(tuple(as_guarantee(source) for source in sources), float(exact_amount("delta", delta)))

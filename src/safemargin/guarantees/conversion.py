@@ -17,8 +17,9 @@ import numpy as np
 
 from safemargin import ui
 from safemargin.core import Amount, FloatArray, InputError, IntArray, epsilon_of, exact_number
-from safemargin.guarantees.guarantee_file import LARGEST
 
+LARGEST = 1e300
+"""Budgets beyond it would overflow when they are squared or added as floats."""
 DELTA = 1e-10
 """At which the Census Bureau published its epsilons."""
 Number = str | float | Fraction
@@ -249,10 +250,10 @@ def convert(
     delta: Number = DELTA,
     times: int = 1,
 ) -> Conversion:
-    """A budget of zCDP in other units: give `rho_squared`, or `epsilon` at the delta.
+    """Convert a budget of zCDP to epsilon at a delta, and back.
 
-    `rho_squared` is the parameter of zCDP, which adds up. Papers on the census write it as rho², most others as rho;
-    its square root is nowhere used.
+    Give `rho_squared`, or `epsilon` at the delta. `rho_squared` is the parameter of zCDP, which adds up. Papers on the
+    census write it as rho², most others as rho; its square root is nowhere used.
 
     `times` is how many records one unit stands in: rho squared grows with its square. An `epsilon` as text, as
     somebody printed it, also gives all budgets that it may come from.

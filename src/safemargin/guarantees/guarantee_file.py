@@ -35,6 +35,7 @@ from safemargin.core import (
     Records,
     exact_number,
 )
+from safemargin.guarantees.conversion import LARGEST
 from safemargin.io import PHRASES, dotted_key, read_json, shown_value
 
 GUARANTEE_FILE = "guarantee.json"
@@ -42,8 +43,6 @@ NO_NOISE = (
     "Counts are exact, merged or suppressed, and none is noised: nothing is guaranteed about odds. What they leave "
     "open is stated in the certificate of the release."
 )
-LARGEST = 1e300
-"""Budgets beyond it would overflow when they are squared or added as floats."""
 
 Model = TypeVar("Model", bound="Part")
 
@@ -75,31 +74,26 @@ def rule(message: str) -> PydanticCustomError:
     return PydanticCustomError("rule", "{message}", {"message": message})
 
 
-def _amount(value: object) -> Amount:
-    if value == "infinite":  # JSON has no infinite number
-        return math.inf
+def exact_fraction(value: object) -> Fraction:
+    """A number of a file without rounding: 0.1 is one tenth."""
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
             raise ValueError
-        amount: Amount = value if isinstance(value, float) else exact_number(str(value))
+        return exact_number(str(value))
     except ValueError:
         raise PydanticCustomError("number", "must be a number or a fraction such as '3/8'") from None
+
+
+def _amount(value: object) -> Amount:
+    if value == "infinite":  # JSON has no infinite number
+        return math.inf
+    amount: Amount = value if isinstance(value, float) else exact_fraction(value)
     if not amount >= 0:
         raise PydanticCustomError("number", "must not be negative")
     # Such a number would become infinite when it is squared, and then look like no guarantee.
     if LARGEST < amount < math.inf:
         raise PydanticCustomError("number", "is larger than 1e300; write 'infinite' if it is")
     return amount
-
-
-def exact_fraction(value: object) -> Fraction:
-    """A number of a file without rounding: 0.1 is one tenth."""
-    try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ValueError
-        return exact_number(str(value))
-    except ValueError:
-        raise PydanticCustomError("number", "must be a number or a fraction such as '3/8'") from None
 
 
 def _rate(value: object) -> Fraction:

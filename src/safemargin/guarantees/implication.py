@@ -62,15 +62,8 @@ def _vary_alike(one: Guarantee, other: Guarantee) -> bool:
     """Whether budgets that are equal for the data at hand are for all others: words do not state how they vary."""
     if not one.varies and not other.varies:
         return True
-    return (
-        one.varies == other.varies
-        and one.rate == other.rate
-        and (one.mechanism, one.rule)
-        == (
-            other.mechanism,
-            other.rule,
-        )
-    )
+    first, second = ((item.varies, item.rate, item.mechanism, item.rule) for item in (one, other))
+    return first == second
 
 
 def _compared(witness: Witness | None, other: Guarantee) -> bool:

@@ -45,6 +45,33 @@ class CensusLevel:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A query at a level, its share of the whole budget, and the variance of its noise (None without a share)."""
+
+    level: str
+    query: str
+    share: Fraction
+    rho_squared: Fraction
+    variance: Fraction | None
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation parameter of the noise."""
+        return math.sqrt(self.variance or 0)
+
+    def to_json(self) -> Document:
+        return {
+            "level": self.level,
+            "query": self.query,
+            "share": float(self.share),
+            "share_exact": str(self.share),
+            "rho_squared": float(self.rho_squared),
+            "rho_squared_exact": str(self.rho_squared),
+            "sigma": self.sigma,
+        }
+
+
+@dataclass(frozen=True)
 class Product:
     """One run of a mechanism of noisy queries: levels from the whole down to the smallest areas."""
 
@@ -68,55 +95,41 @@ class Product:
         # A changed record moves two cells by one: rho = 2 / (2 sigma^2) (Canonne, Kamath and Steinke 2020).
         return 1 / self.scale**2
 
-    def variance(self, level: str, query: str) -> Fraction:
-        """Noise variance of one query."""
-        area, wanted = self._find(level, query)
-        if not area.share * wanted.share:
-            raise InputError(f"{self.name}: {query!r} has no share at level {level!r}, so it is not asked")
-        return self.scale**2 / (area.share * wanted.share)
+    @property
+    def queries(self) -> list[Asked]:
+        """All queries of all levels; what has no share is not asked."""
+        shares = [(level, query, level.share * query.share) for level in self.levels for query in level.queries]
+        return [
+            Asked(level.name, query.name, share, self.rho_squared * share, self.scale**2 / share if share else None)
+            for level, query, share in shares
+        ]
 
-    def sigma(self, level: str, query: str) -> float:
-        """Its standard deviation parameter."""
-        return math.sqrt(self.variance(level, query))
+    @property
+    def asked(self) -> list[Asked]:
+        """All queries with a share of the budget."""
+        return [query for query in self.queries if query.share]
 
     @property
     def moved(self) -> Mapping[float, int]:
         """Noise variances of the counts that a changed record moves by one, two for every query, with their number."""
-        return Counter(float(self.variance(level.name, query.name)) for level, query in self.asked for _ in range(2))
-
-    @property
-    def asked(self) -> list[tuple[CensusLevel, CensusQuery]]:
-        """All queries with a share of the budget."""
-        return [(level, query) for level in self.levels for query in level.queries if level.share * query.share]
+        return Counter(float(query.variance or 0) for query in self.asked for _ in range(2))
 
     def attribute_budget(self, attribute: str) -> Fraction:
         """The budget for changing one attribute of a record: the queries that distinguish it, at every level."""
         # Changing one attribute moves two cells of the queries that distinguish it, and none of the others.
-        touched = [
+        shares = (
             level.share * query.share
             for level in self.levels
             for query in level.queries
             if attribute in query.attributes
-        ]
-        if not touched:
-            raise InputError(f"{self.name}: no query distinguishes {attribute!r}")
-        return self.rho_squared * sum(touched, Fraction(0))
+        )
+        return self.rho_squared * sum(shares, Fraction(0))
 
     def within_budget(self, level: str) -> Fraction:
         """The budget for moving a record between smallest areas inside one area of `level`: all levels below it."""
-        names = [area.name for area in self.levels]
-        if level not in names:
-            raise InputError(f"{self.name}: there is no level {level!r}; the levels are {', '.join(names)}")
         # Within an area of a level, its own counts and those of all wider ones stay as they are.
-        below = self.levels[names.index(level) + 1 :]
+        below = self.levels[[area.name for area in self.levels].index(level) + 1 :]
         return self.rho_squared * sum((area.share for area in below), Fraction(0))
-
-    def _find(self, level: str, query: str) -> tuple[CensusLevel, CensusQuery]:
-        for area in self.levels:
-            for wanted in area.queries:
-                if (area.name, wanted.name) == (level, query):
-                    return area, wanted
-        raise InputError(f"{self.name}: there is no query {query!r} at level {level!r}")
 
 
 class _Level(Part):
@@ -178,7 +191,7 @@ class CensusCertificate:
             "epsilon_by_losses": self.by_losses,
             "attributes": dict(self.attributes),
             "block_within": dict(self.within),
-            "queries": [_query_document(product, level, query) for level, query in product.asked],
+            "queries": [query.to_json() for query in product.asked],
         }
 
     @property
@@ -217,19 +230,6 @@ def certificate(product: Product, delta: float = 1e-10) -> CensusCertificate:
         {name: epsilon(product.attribute_budget(name)) for name in attributes},
         {level.name: epsilon(product.within_budget(level.name)) for level in reversed(product.levels[:-1])},
     )
-
-
-def _query_document(product: Product, level: CensusLevel, query: CensusQuery) -> Document:
-    share = level.share * query.share
-    return {
-        "level": level.name,
-        "query": query.name,
-        "share": float(share),
-        "share_exact": str(share),
-        "rho_squared": float(product.rho_squared * share),
-        "rho_squared_exact": str(product.rho_squared * share),
-        "sigma": product.sigma(level.name, query.name),
-    }
 
 
 def _check_shares(where: str, shares: Sequence[Fraction]) -> None:

@@ -90,12 +90,12 @@ class Statement(ui.Result):
 
 
 def show(source: Source, *, depth: int | None = None) -> Statement:
-    """One guarantee in words, with what it rests on; `source` is a file or a guarantee."""
+    """Show one guarantee in words, with what it rests on."""
     return Statement(as_guarantee(source), depth)
 
 
 def compose(sources: Sequence[Source], *, unit: str | None = None, zcdp: bool = False) -> Statement:
-    """The guarantee of publishing several things about the same records.
+    """Compose the guarantees of several publications about the same records.
 
     With `zcdp`, pure guarantees are first made zero-concentrated ones; with `unit`, all are first made guarantees to
     this unit, by what their populations declare.

@@ -7,18 +7,19 @@ from fractions import Fraction
 
 from safemargin import ui
 from safemargin.core import InputError
+from safemargin.guarantees.conversion import Number, exact_amount
 from safemargin.guarantees.swap_loss import (
     Rate,
     best_rate,
     curve,
     gap_bound,
     hardest,
+    lower_bound,
     moved,
     rate_of,
     rates_for,
     short_rate,
     swap_epsilon,
-    tightness,
 )
 
 SIZES = (2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -166,7 +167,7 @@ class SwapRate(ui.Result):
             "largest_stratum": largest,
             "epsilon": ui.finite(epsilon),
             "best": None if best is None else {"rate": best, "epsilon": least},
-            "lower_bound": tightness(rate, largest).lower if bounded else None,
+            "lower_bound": lower_bound(rate, largest) if bounded else None,
             "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
             "gap_bound": gap_bound(largest) if largest else None,
             "moved": moved(rate, largest),
@@ -190,7 +191,7 @@ class SwapRate(ui.Result):
         values = "are all different"
         if often is not None:
             values = f"occur {', '.join(f'{count:,}' for count in often[:-1])} and {often[-1]:,} times"
-        lower = tightness(rate, largest).lower
+        lower = lower_bound(rate, largest)
         return [
             f"epsilon {self.epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}",
             f"A stratum whose values {values} loses {lower:.4f}, so no analysis gives less.",
@@ -203,8 +204,8 @@ class SwapRate(ui.Result):
         return ui.Report(title, *self._lines, ui.OnPage(picture, CURVE_NOTE))
 
 
-def swap(largest: int, *, rate: str | Rate | None = None, epsilon: float | None = None) -> SwapRate:
-    """What permutation swapping guarantees at a `rate`, or which rates guarantee an `epsilon`.
+def swap(largest: int, *, rate: str | Rate | None = None, epsilon: Number | None = None) -> SwapRate:
+    """What permutation swapping guarantees at a rate, or which rates guarantee an epsilon.
 
     `largest` is the number of records in the largest stratum that holds two different ones.
     """
@@ -212,7 +213,7 @@ def swap(largest: int, *, rate: str | Rate | None = None, epsilon: float | None 
         raise InputError("give either `rate` or `epsilon`")
     if rate is not None:
         return SwapRate(rate_of(rate), largest)
-    wanted = float(epsilon or 0)
+    wanted = float(exact_amount("epsilon", epsilon or 0))
     return SwapRate(rates_for(wanted, largest)[0], largest, wanted)
 
 
@@ -293,6 +294,11 @@ def _colour(order: list[str], title: str) -> ui.Spec:
     return {"field": "size", "type": "nominal", "sort": order, "scale": scale, "legend": legend}
 
 
+def _texts(data: ui.Spec, dx: int, dy: int) -> ui.Spec:
+    mark = {**ui.TEXT_MARK, "dx": dx, "dy": dy}
+    return {"data": data, "mark": mark, "encoding": {"x": X, "y": Y, "text": {"field": "text"}}}
+
+
 def _circle(rate: Rate, largest: int) -> list[ui.Spec]:
     """The rate at hand, with its epsilon; nothing where that is off the picture."""
     epsilon = swap_epsilon(rate, largest)
@@ -300,22 +306,14 @@ def _circle(rate: Rate, largest: int) -> list[ui.Spec]:
         return []
     here = {"values": [{"rate": float(rate), "epsilon": epsilon, "text": f"epsilon {epsilon:.2f}"}]}
     circle = {"type": "point", "filled": False, "size": 220, "strokeWidth": 2, "color": "#888"}
-    labels = {"x": X, "y": Y, "text": {"field": "text"}}
-    return [
-        {"data": here, "mark": circle, "encoding": {"x": X, "y": Y}},
-        {"data": here, "mark": {**ui.TEXT_MARK, "dx": 10, "dy": -10}, "encoding": labels},
-    ]
+    return [{"data": here, "mark": circle, "encoding": {"x": X, "y": Y}}, _texts(here, 10, -10)]
 
 
 def _upright(rates: Sequence[Fraction]) -> list[ui.Spec]:
     """Upright lines at some rates, with the rate on top."""
-    values = [{"rate": float(rate), "epsilon": TOP, "text": ui.exact_percent(float(rate))} for rate in rates]
+    tops = [{"rate": float(rate), "epsilon": TOP, "text": ui.exact_percent(float(rate))} for rate in rates]
     line = {"type": "rule", "color": "#888", "strokeDash": [4, 3]}
-    labels = {"x": X, "y": Y, "text": {"field": "text"}}
-    return [
-        {"data": {"values": values}, "mark": line, "encoding": {"x": X}},
-        {"data": {"values": values}, "mark": {**ui.TEXT_MARK, "dx": 4, "dy": 8}, "encoding": labels},
-    ]
+    return [{"data": {"values": tops}, "mark": line, "encoding": {"x": X}}, _texts({"values": tops}, 4, 8)]
 
 
 def precise_rate(rate: float) -> str:

@@ -102,17 +102,14 @@ def universe(records: Stratum, without: str = "") -> list[Stratum]:
     """
     _check_size(records)
     held, swapped = [h for h, _ in records], [s for _, s in records]
-    if without == "swapped":
-        return sorted(
-            {table(list(zip(held, values, strict=True))) for values in product(set(swapped), repeat=len(held))}
-        )
-    if without == "held":
-        return sorted(
-            {table(list(zip(values, swapped, strict=True))) for values in product(set(held), repeat=len(held))}
-        )
-    if without:
+    if without not in ("", "held", "swapped"):
         raise InputError(f"without = {without!r}: must be held or swapped")
-    return sorted({table(list(zip(held, order, strict=True))) for order in permutations(swapped)})
+    size = len(records)
+    # The margin that is not kept may have any of its values anywhere; of both, orders of one give all data sets.
+    rows = product(set(held), repeat=size) if without == "held" else [tuple(held)]
+    orders = [tuple(swapped)] if without == "held" else permutations(swapped)
+    columns = product(set(swapped), repeat=size) if without == "swapped" else orders
+    return sorted({table(list(zip(row, column, strict=True))) for row, column in product(rows, columns)})
 
 
 def ordered(data: Sequence[Stratum]) -> list[Stratum]:
@@ -183,20 +180,16 @@ def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, 
     return Outcomes(records, by_moved)
 
 
-def fixed_number_law(records: Stratum, swaps: int = 1) -> Law:
-    """The law if always the same number of swaps of two random records is made, one after the other."""
-    law: Law = {table(records): Fraction(1)}
+def one_swap_law(records: Stratum) -> Law:
+    """The law if always one swap of two random records is made."""
     size = len(records)
     pairs = [(i, j) for i in range(size) for j in range(i)]
-    for _ in range(swaps):
-        after: Law = {}
-        for start, chance in law.items():
-            for i, j in pairs:
-                move = list(range(size))
-                move[i], move[j] = j, i
-                end = exchanged(start, tuple(move))
-                after[end] = after.get(end, Fraction(0)) + chance / len(pairs)
-        law = after
+    law: Law = {} if pairs else {table(records): Fraction(1)}
+    for i, j in pairs:
+        move = list(range(size))
+        move[i], move[j] = j, i
+        end = exchanged(records, tuple(move))
+        law[end] = law.get(end, Fraction(0)) + Fraction(1, len(pairs))
     return law
 
 

@@ -6,7 +6,6 @@ here was checked by enumeration (see the tests).
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from safemargin.core import InputError, exact_number
@@ -197,40 +196,15 @@ def derangements(items: int) -> int:
     return number
 
 
-def log_derangements(items: int) -> float:
-    """The natural logarithm of their number; minus infinity for one item.
+def lower_bound(rate: Rate, largest: int) -> float:
+    """What no analysis can undercut: there are data with `largest` records that lose so much (Theorem 3).
 
-    >>> round(log_derangements(10), 6) == round(math.log(1334961), 6)
-    True
-    """
-    if items < 20:
-        number = derangements(items)
-        return math.log(number) if number else -math.inf
-    return math.lgamma(items + 1) - 1  # k!/e, off by less than 1/k! of itself
-
-
-@dataclass(frozen=True)
-class Tightness:
-    """What the theorem guarantees, and what no analysis can undercut for some data: `lower` is reached."""
-
-    epsilon: float
-    lower: float
-
-    @property
-    def gap(self) -> float:
-        """How much could at most be gained."""
-        return self.epsilon - self.lower
-
-
-def tightness(rate: Rate, largest: int) -> Tightness:
-    """Theorem 1 against the lower bounds of Theorem 3: there are data with `largest` records that lose so much.
-
-    >>> round(tightness(0.1, 6).lower, 5)
+    >>> round(lower_bound(0.1, 6), 5)
     3.88848
     """
     epsilon = swap_epsilon(rate, largest)
     if epsilon in (0, math.inf):
-        return Tightness(epsilon, epsilon)
+        return epsilon
     p = rate_of(rate)
     log_odds = _log(p / (1 - p))
     lower = abs(log_odds)  # Proposition 8: all values different, data sets that differ by one swap
@@ -239,12 +213,12 @@ def tightness(rate: Rate, largest: int) -> Tightness:
     else:
         # Proposition 9: D(b) / D(b - 2) permutations per output, over a distance of two records.
         lower = max(lower, _log_growth(largest) / 2 - log_odds)
-    return Tightness(epsilon, min(lower, epsilon))
+    return min(lower, epsilon)
 
 
 def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
     """How often the held, and as often the swapped, values of a stratum occur that loses the lower bound of
-    `tightness`; None if all of them are different (Propositions 8 and 9).
+    `lower_bound`; None if all of them are different (Propositions 8 and 9).
 
     >>> hardest(0.1, 6), hardest(0.9, 6), hardest(0.1, 7)
     ((1, 1, 2, 2), None, (1, 1, 2, 2, 1))
@@ -262,7 +236,7 @@ def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
 def _log_growth(items: int) -> float:
     """Logarithm of d(items) / d(items - 2); of large numbers the logarithms would be too alike to be subtracted."""
     if items < SETTLED:
-        return log_derangements(items) - log_derangements(items - 2)
+        return math.log(derangements(items)) - math.log(derangements(items - 2))
     return math.log(items) + math.log(items - 1)
 
 

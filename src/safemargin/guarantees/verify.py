@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,7 +72,14 @@ class _DataSet(Part):
         return self
 
 
-class _Mechanism(Part):
+class Mechanism(Part):
+    """Data sets by name, each with its records over `variables` and the law of the output; what is claimed.
+
+    `universes` list the data sets that are compared; without them, these are the ones that agree on all invariants.
+    `budgets` are those of single universes, by their name or that of a data set in them; all others have that of the
+    guarantee, which `read_mechanism` reads.
+    """
+
     variables: Annotated[Texts, Field(min_length=1)]
     data: Annotated[dict[str, _DataSet], Field(min_length=1)]
     guarantee: Any
@@ -80,7 +87,7 @@ class _Mechanism(Part):
     budgets: dict[str, StatedBudget] = {}
 
     @model_validator(mode="after")
-    def _names_agree(self) -> "_Mechanism":
+    def _names_agree(self) -> "Mechanism":
         width = len(self.variables)
         for name, data in self.data.items():
             if odd := next((record for record in data.records if len(record) != width), None):
@@ -93,27 +100,24 @@ class _Mechanism(Part):
             raise rule(f"budgets.{unknown}: there is no such universe; name it, or a data set in it")
         return self
 
+    @property
+    def claimed(self) -> Guarantee:
+        """The guarantee, once it was read."""
+        assert isinstance(self.guarantee, Guarantee)
+        return self.guarantee
 
-@dataclass(frozen=True)
-class Mechanism:
-    """Data sets by name, each a list of records over `variables`; the law of the output for each; what is claimed.
-
-    `universes` list the data sets that are compared; without them, these are the ones that agree on all invariants.
-    `budgets` are those of single universes, by their name or that of a data set in them; all others have that of the
-    guarantee.
-    """
-
-    variables: tuple[str, ...]
-    data: Mapping[str, tuple[Record, ...]]
-    laws: Mapping[str, Mapping[str, Fraction]]
-    guarantee: Guarantee
-    universes: Mapping[str, tuple[str, ...]] | None = None
-    budgets: Mapping[str, Amount] = field(default_factory=dict)
+    @property
+    def laws(self) -> dict[str, Mapping[str, Fraction]]:
+        """The law of the output for every data set."""
+        return {name: data.law for name, data in self.data.items()}
 
     def budget(self, universe: str, members: Iterable[str]) -> Amount | None:
         """What is claimed for a universe."""
-        names = [name for name in (universe, *members) if name in self.budgets]
-        return self.budgets[names[0]] if names else self.guarantee.budget
+        stated = next((self.budgets[name] for name in (universe, *members) if name in self.budgets), None)
+        if stated is None:
+            return self.claimed.budget
+        amount: Amount = stated.rho_squared if self.claimed.measure is Measure.ZCDP else stated.epsilon
+        return amount
 
 
 def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
@@ -121,20 +125,12 @@ def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
     where, value = "mechanism", source
     if not isinstance(source, Mapping):
         where, value = str(source), read_json(source)
-    entry = validated(_Mechanism, value, where)
-    guarantee = guarantee_from(entry.guarantee, f"{where}: guarantee")
-    wanted = "rho_squared" if guarantee.measure is Measure.ZCDP else "epsilon"
-    budgets = {name: getattr(budget, wanted) for name, budget in entry.budgets.items()}
-    if missing := next((name for name, amount in budgets.items() if amount is None), None):
-        raise InputError(f"{where}: budgets.{missing}: a {guarantee.measure} guarantee needs {wanted!r}")
-    return Mechanism(
-        entry.variables,
-        {name: data.records for name, data in entry.data.items()},
-        {name: data.law for name, data in entry.data.items()},
-        guarantee,
-        entry.universes,
-        budgets,
-    )
+    mechanism = validated(Mechanism, value, where)
+    claimed = guarantee_from(mechanism.guarantee, f"{where}: guarantee")
+    wanted = "rho_squared" if claimed.measure is Measure.ZCDP else "epsilon"
+    if missing := next((name for name, budget in mechanism.budgets.items() if getattr(budget, wanted) is None), None):
+        raise InputError(f"{where}: budgets.{missing}: a {claimed.measure} guarantee needs {wanted!r}")
+    return mechanism.model_copy(update={"guarantee": claimed})
 
 
 @dataclass(frozen=True)
@@ -168,7 +164,7 @@ class Verified(ui.Result):
         return all(loss.size < 2 for loss in self.losses.values())
 
     def to_json(self) -> ui.Document:
-        stated, worst = self.mechanism.guarantee, self.losses[self.worst].pair
+        stated, worst = self.mechanism.claimed, self.losses[self.worst].pair
         witness: ui.Document | None = None
         if self.pair is not None:
             witness = {"one": self.pair[0], "other": self.pair[1]}
@@ -196,7 +192,7 @@ class Verified(ui.Result):
         }
 
     def to_report(self) -> ui.Report:
-        measure, stated = "rho²" if self.rho_squared else "epsilon", self.mechanism.guarantee
+        measure, stated = "rho²" if self.rho_squared else "epsilon", self.mechanism.claimed
         claimed = stated.amount if not self.mechanism.budgets else "a budget for each universe"
         varies = ["claimed"] if self.mechanism.budgets else []
         rows = [
@@ -236,7 +232,7 @@ class Verified(ui.Result):
 
 
 def verify(source: Path | str | Mapping[str, object], *, progress: Progress = no_progress) -> Verified:
-    """Whether a guarantee about a small mechanism holds, is tight or is violated, over all pairs of data sets.
+    """Verify a guarantee about a small mechanism exactly, over all pairs of data sets.
 
     `source` is a JSON file, or a value of the same shape: `variables`, `data` with `records` and `law` by name,
     `guarantee` and, optionally, `universes`.
@@ -251,7 +247,7 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
 
     In rho squared, the supremum over orders is searched: what is found violated is, what holds does so numerically.
     """
-    claimed = mechanism.guarantee
+    claimed = mechanism.claimed
     if claimed.measure not in (Measure.PURE, Measure.ZCDP):
         raise InputError(f"guarantee: measure = {claimed.measure}: only pure and zcdp guarantees are checked")
     universes = _universes(mechanism)
@@ -296,17 +292,19 @@ def _verdict(loss: float, budget: Amount | None) -> Holds | None:
 
 def _universes(mechanism: Mechanism) -> dict[Hashable, tuple[str, ...]]:
     """The data sets that are compared with each other, of those whose counts are admissible."""
-    limits = mechanism.guarantee.population.limits
-    inside = {name for name, records in mechanism.data.items() if _is_admissible(records, limits, mechanism.variables)}
+    limits = mechanism.claimed.population.limits
+    inside = {
+        name for name, data in mechanism.data.items() if _is_admissible(data.records, limits, mechanism.variables)
+    }
     if not inside:
         raise InputError("guarantee: population.limits: no data set is admissible")
     if mechanism.universes is not None:
         kept = {name: tuple(x for x in members if x in inside) for name, members in mechanism.universes.items()}
         return {name: members for name, members in kept.items() if members}
-    values = [_statistic(invariant, mechanism.variables) for invariant in mechanism.guarantee.invariants]
+    values = [_statistic(invariant, mechanism.variables) for invariant in mechanism.claimed.invariants]
 
     def key(name: str) -> Hashable:
-        return tuple(value(mechanism.data[name]) for value in values)
+        return tuple(value(mechanism.data[name].records) for value in values)
 
     parted = classes((name for name in mechanism.data if name in inside), key).values()
     return {members[0]: tuple(members) for members in parted}
@@ -364,7 +362,8 @@ def _matches(record: Record, cell: Record) -> bool:
 
 
 def _distance(mechanism: Mechanism) -> Metric[str]:
-    kind, data = mechanism.guarantee.change.distance, mechanism.data
+    kind = mechanism.claimed.change.distance
+    data = {name: entry.records for name, entry in mechanism.data.items()}
     if kind is Distance.HAMMING:
         return lambda first, second: hamming(data[first], data[second])
     if kind is Distance.ADD_REMOVE:

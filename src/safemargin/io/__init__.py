@@ -18,22 +18,10 @@ if TYPE_CHECKING:
         total_among,
         tree,
     )
-    from safemargin.io.csv_text import csv_records
-    from safemargin.io.duck import DuckSource, connected, literal, quoted
-    from safemargin.io.engines import ENGINES, open_counted, open_data, open_source, tables_in
+    from safemargin.io.duck import DuckSource, connected, literal, open_counts, open_parts, quoted
+    from safemargin.io.engines import ENGINES, open_counted, open_data, open_records, open_source, tables_in
     from safemargin.io.files import (
-        MOST_LABELS,
-        BadText,
-        CountedTable,
-        Profiles,
-        Sheet,
-        Source,
-        Survey,
-        check_columns,
-        check_labels,
-        is_finite,
-        is_number,
-        natural_order,
+        csv_records,
         parse_json,
         parse_toml,
         read_bytes,
@@ -43,15 +31,12 @@ if TYPE_CHECKING:
         require_file,
         require_private,
         suffix,
-        whole_number,
     )
     from safemargin.io.folder import (
         CONFIDENTIAL,
         MANIFEST,
-        WRITERS,
         Manifest,
         check_folder,
-        csv_bytes,
         file_name,
         fill_draft,
         finish_draft,
@@ -63,16 +48,31 @@ if TYPE_CHECKING:
         manifest_bytes,
         move_draft,
         new_folder,
-        quoted_formulas,
         read_manifest,
         stale_drafts,
         sync,
-        unquoted,
         write_folder,
         write_whole,
     )
     from safemargin.io.places import Address, is_address, without_secrets
     from safemargin.io.px import px_rows
+    from safemargin.io.rows import (
+        MOST_LABELS,
+        BadText,
+        Countable,
+        Profiles,
+        Sheet,
+        Source,
+        Survey,
+        check_columns,
+        check_labels,
+        is_finite,
+        is_number,
+        natural_order,
+        unquoted,
+        whole_number,
+    )
+    from safemargin.io.scratch import Scratch, new_scratch
     from safemargin.io.sdmx import tidy_rows
     from safemargin.io.sections import (
         PHRASES,
@@ -90,7 +90,8 @@ if TYPE_CHECKING:
         shown_value,
         twice_in,
     )
-    from safemargin.io.spark import open_spark
+    from safemargin.io.spark import SparkFrame, SparkSource, open_spark
+    from safemargin.io.spark_session import quiet
     from safemargin.io.sqlite import open_sqlite, table_names
     from safemargin.io.tables import (
         axes,
@@ -107,5 +108,6 @@ if TYPE_CHECKING:
         with_earlier_tables,
     )
     from safemargin.io.tidy import rows_of
+    from safemargin.io.writers import WRITERS, csv_bytes, quoted_formulas
 
 lazy_face(__name__)

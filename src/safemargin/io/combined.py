@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
-from safemargin.io.files import BadText, Sheet, numbered_lines, whole_number
+from safemargin.io.files import numbered_lines
+from safemargin.io.rows import BadText, Sheet, whole_number
 
 LEADS = ("@", ".")
 TOTAL = "Total"

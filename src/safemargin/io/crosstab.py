@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, frozen
-from safemargin.io.files import BadText, Sheet, is_finite, read_text, whole_number
+from safemargin.io.files import read_text
+from safemargin.io.rows import BadText, Sheet, is_finite, whole_number
 
 MARGIN = "All"
 ACROSS = "columns"

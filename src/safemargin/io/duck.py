@@ -1,6 +1,6 @@
 """Counting with DuckDB: files, DataFrames and Arrow tables; one GROUP BY, then codes instead of strings.
 
-No extension is installed or loaded, and nothing spills to disk.
+No extension is installed or loaded. Rows spill to disk only where memory is limited (`--memory`).
 """
 
 import glob
@@ -16,18 +16,10 @@ import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
-from safemargin.io.csv_text import csv_header
-from safemargin.io.files import (
-    EXAMPLES,
-    Profiles,
-    Survey,
-    check_columns,
-    check_encoding,
-    check_labels,
-    check_names,
-    require_file,
-)
+from safemargin.io.files import check_encoding, check_names, csv_header, require_file
 from safemargin.io.places import Stamps, check_unchanged, stamped
+from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, check_labels
+from safemargin.io.scratch import spill_folder
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -41,6 +33,8 @@ MOST_ROWS = 2_000_000_000
 """A file of a kilobyte can say that it has more rows than there are people on Earth."""
 FIRST_ROWS = 100_000
 FEW_LABELS = 250
+LIBRARIES = 256 * 2**20
+"""Bytes that Python and its libraries take before the first row."""
 HELD = "held"
 """The name of data in memory inside the database."""
 EXACT_FLOATS = 2**53
@@ -139,9 +133,12 @@ class DuckSource:
 
 
 def settings() -> dict[str, str | bool | int | float | list[str]]:
-    """What every database is opened with: half of the memory, where that is limited, since arrays come on top."""
-    limit = memory_limit()
-    return SETTINGS if limit is None else {**SETTINGS, "memory_limit": f"{limit // 2}B", "threads": 2}
+    """What every database is opened with. Where memory is limited, half of what the libraries leave, since arrays come
+    on top; rows beyond that spill to a private folder, which is removed also where the process is killed."""
+    if (limit := memory_limit()) is None:
+        return SETTINGS
+    most = max(limit - LIBRARIES, 0) // 2
+    return {**SETTINGS, "memory_limit": f"{most}B", "threads": 2, "temp_directory": spill_folder()}
 
 
 @contextmanager

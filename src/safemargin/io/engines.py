@@ -6,10 +6,11 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
-from safemargin.io.files import CountedTable, Source, require_file, suffix
+from safemargin.io.files import require_file, suffix
 from safemargin.io.office import open_encoded, open_excel, open_px, open_spss, open_stata, sheet_names
-from safemargin.io.places import Address
+from safemargin.io.places import Address, is_address
 from safemargin.io.postgres import open_postgres
+from safemargin.io.rows import Countable, Source
 from safemargin.io.spark import open_lake, open_spark
 from safemargin.io.sqlite import SqliteSource, open_sqlite, table_names
 
@@ -39,34 +40,44 @@ TABLES: Mapping[Callable[[Path, str | None], Source], Callable[[Path], tuple[str
 
 
 def open_counted(
-    place: Path | Address,
+    location: Path | Address,
     table: str | None = None,
     encoding: str | None = None,
     engine: str = "duckdb",
     master: str | None = None,
-) -> CountedTable:
+) -> Countable:
     """The table in a file or at an address, to be counted by an engine; `master` is the cluster of Spark."""
     if engine not in COUNTING:
         raise InputError(f"engine = {engine[:60]!r}: must be {' or '.join(COUNTING)}")
     if master is not None and engine != "spark":
         raise InputError(f"master = {master[:60]!r}: is the cluster of Spark; set engine = 'spark', or remove it")
-    if isinstance(place, Address):
+    if isinstance(location, Address):
         if encoding is not None:
             raise InputError(f"data.encoding = {encoding[:60]!r}: only CSV files need it; remove it")
-        if place.scheme in POSTGRES:
+        if location.scheme in POSTGRES:
             if engine == "spark":
-                raise InputError(f"{place.shown}: PostgreSQL counts by itself; remove engine = 'spark'")
-            return open_postgres(place, table)
+                raise InputError(f"{location.shown}: PostgreSQL counts by itself; remove engine = 'spark'")
+            return open_postgres(location, table)
         if engine != "spark":
-            raise InputError(f"{place.shown}: only Spark reads this address; set engine = 'spark'")
+            raise InputError(f"{location.shown}: only Spark reads this address; set engine = 'spark'")
         if table is not None:
             raise InputError(f"data.table = {table!r}: only databases and Excel files hold tables; remove it")
-        return open_lake(place, master)
+        return open_lake(location, master)
     if engine != "spark":
-        return open_source(place, table, encoding)
+        return open_source(location, table, encoding)
     if table is not None or encoding is not None:
-        raise InputError(f"{place}: Spark reads no data.table and no data.encoding; use engine = 'duckdb'")
-    return open_spark(place, parts_of(place), master)
+        raise InputError(f"{location}: Spark reads no data.table and no data.encoding; use engine = 'duckdb'")
+    return open_spark(location, parts_of(location), master)
+
+
+def open_records(data: object, engine: str = "duckdb", master: str | None = None) -> Source | Countable:
+    """Records in a file or in memory, for work that needs every row; only files can be read by the engine `spark`."""
+    if engine == "duckdb" and master is None:
+        return open_data(data)
+    if not isinstance(data, str | Path):
+        raise InputError(f"engine = {engine[:60]!r}: reads files; write the records to one, or use 'duckdb'")
+    place = Address(str(data)) if is_address(str(data)) else Path(data)
+    return open_counted(place, engine=engine, master=master)
 
 
 def open_source(path: Path, table: str | None = None, encoding: str | None = None) -> Source:

@@ -1,32 +1,22 @@
-"""Opening files, the values that every reader gives, and one line that says why a file cannot be read."""
+"""Opening files: bytes, lines, CSV records, JSON and TOML, and one line that says why a file cannot be read."""
 
+import csv
 import gzip
 import json
-import math
 import os
 import re
 import shlex
 import stat
 import tomllib
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterator
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-import numpy as np
+from safemargin.core import InputError, TooLargeError, cannot_read
 
-from safemargin.core import UNBOUNDED, BoolArray, InputError, IntArray, TooLargeError, cannot_read
-
-T = TypeVar("T")
-
-MOST_LABELS = 100_000
-"""More distinct values than this in a column that is counted by: an identifier, not an axis."""
-
-EXAMPLES = 1000
-"""Rows of which a survey keeps the values."""
 MOST_BYTES = 512 * 2**20
 """The largest file that is read as a whole: project files, certificates, guarantees; records are read in parts."""
 MOST_LINE = 16 * 2**20
@@ -34,12 +24,10 @@ MOST_LINE = 16 * 2**20
 MOST_UNPACKED, FIRST_UNPACKED = 500, 64 * 2**20
 """A packed table grows 5 to 100 times; one whose first 64 MiB come from less than a 500th of that is no table."""
 MOST_COLUMNS = 5_000
-LONGEST_VALUE = 60
-"""How much of a wrong value a message repeats."""
-MOST_LISTED = 20
-"""How many columns a message lists."""
 UTF8 = "utf-8"
-_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+DELIMITERS = (",", ";", "\t")
+_STATED = re.compile(r"""["']?sep=([,;|\t])["']?[ \r\n]*""", re.I)
+"""A first line that states to a spreadsheet what separates columns."""
 
 
 def suffix(path: Path) -> str:
@@ -208,186 +196,42 @@ def check_names(path: Path, names: list[str]) -> None:
         seen.add(name)
 
 
-class BadText(ValueError):
-    """A text that does not say what it should; its message says why."""
-
-
-def whole_number(text: str) -> int:
-    """The count that `text` says.
-
-    >>> whole_number("3.0"), whole_number("1e3")
-    (3, 1000)
-    """
-    plain = text.strip()
-    if plain.isascii() and plain.isdigit() and len(plain) <= 15:
-        return int(plain)
-    if not _NUMBER.fullmatch(plain):
-        raise BadText("is not finite" if is_number(plain) else "is not a number")
-    value = Decimal(plain)
-    if value != value.to_integral_value():
-        raise BadText("is not a whole number")
-    if value < 0:
-        raise BadText("is negative")
-    if value > UNBOUNDED:
-        raise BadText(f"is larger than {UNBOUNDED}")
-    return int(value)
-
-
-def is_number(text: str) -> bool:
-    """Whether `text` says any number at all, also one that is no count."""
+def csv_records(path: Path, encoding: str = UTF8) -> Iterator[tuple[int, list[str]]]:
+    """Records of a CSV file with the line each ends on, the header first; every record has as many fields as it."""
+    lines = numbered_lines(path, encoding)
+    first = next(lines, "")
+    stated = _STATED.fullmatch(first)
+    first = next(lines, "") if stated else first
+    if not first.strip():
+        raise InputError(f"{path}: line {2 if stated else 1}: is empty; the first line must name the columns")
+    delimiter = stated[1] if stated else delimiter_of(path, first)
+    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+    width = 0
     try:
-        float(text)
-    except ValueError:
-        return False
-    return text.isascii() and "_" not in text
+        for record in reader:
+            line = reader.line_num + bool(stated)
+            width = width or len(record)
+            if len(record) not in (0, width):
+                raise InputError(f"{path}: line {line}: has {len(record)} fields, the header has {width}")
+            if record:
+                yield line, record
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num + bool(stated)}: is not valid CSV: {error}") from None
 
 
-def is_finite(text: str) -> bool:
-    """Whether `text` says a finite number."""
-    return is_number(text) and math.isfinite(float(text))
+def csv_header(path: Path) -> tuple[tuple[str, ...], str, int]:
+    """The column names of a CSV file, its delimiter, and how many lines come before the names."""
+    first = next(numbered_lines(path), "")
+    stated = _STATED.fullmatch(first)
+    _, names = next(csv_records(path))
+    check_names(path, names)
+    return tuple(names), stated[1] if stated else delimiter_of(path, first), 1 if stated else 0
 
 
-@dataclass(frozen=True)
-class Profiles:
-    """Distinct rows of some columns: `codes` points into the `labels` of each column, `counts` says how many rows.
-
-    An absent value is the empty label. Rows may repeat where different values read the same as text.
-    """
-
-    columns: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    codes: IntArray
-    counts: IntArray
-
-    def column(self, name: str) -> tuple[tuple[str, ...], IntArray]:
-        """The labels and the codes of one column."""
-        position = self.columns.index(name)
-        return self.labels[position], self.codes[:, position]
-
-    def where(self, keep: BoolArray) -> "Profiles":
-        """The rows to keep, with the labels that they have."""
-        if keep.all():
-            return self
-        rows, codes = self.codes[keep], np.empty((int(keep.sum()), len(self.columns)), dtype=np.int64)
-        labels = []
-        for column, texts in enumerate(self.labels):
-            used, codes[:, column] = np.unique(rows[:, column], return_inverse=True)
-            labels.append(tuple(texts[code] for code in used.tolist()))
-        return Profiles(self.columns, tuple(labels), codes, self.counts[keep])
-
-    def relabelled(self, name: str, texts: Sequence[str]) -> "Profiles":
-        """The same rows with other labels in one column, in their order; equal labels become one."""
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        position, codes = self.columns.index(name), self.codes.copy()
-        codes[:, position] = np.array([places[text] for text in texts], dtype=np.int64)[codes[:, position]]
-        labels = (*self.labels[:position], tuple(places), *self.labels[position + 1 :])
-        return Profiles(self.columns, labels, codes, self.counts)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """How many rows there are, how many distinct values per column, and what the first rows hold."""
-
-    rows: int
-    distinct: Mapping[str, int]
-    examples: Mapping[str, tuple[str, ...]]
-
-
-def numbered_profiles(
-    path: Path, table: str, columns: tuple[str, ...], values: Collection[str], rows: Iterable[Sequence[Any]]
-) -> Profiles:
-    """The profiles in rows of texts, each followed by its count, as a database gives them."""
-    numbers: list[dict[str, int]] = [{} for _ in columns]
-    codes: list[list[int]] = []
-    counts: list[int] = []
-    for *labels, count in rows:
-        codes.append([seen.setdefault(x, len(seen)) for seen, x in zip(numbers, labels, strict=True)])
-        counts.append(count)
-    if not counts:
-        raise InputError(f"{path}: table {table!r} is empty")
-    for name, seen in zip(columns, numbers, strict=True):
-        if name not in values:
-            check_labels(path, name, len(seen))
-    coded = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
-    return Profiles(columns, tuple(tuple(seen) for seen in numbers), coded, np.array(counts, dtype=np.int64))
-
-
-class CountedTable(Protocol):
-    """A table that an engine can count, wherever it is."""
-
-    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
-        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
-        ...
-
-
-class Source(CountedTable, Protocol):
-    """A table in a file or in memory."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-        ...
-
-    def survey(self) -> Survey:
-        """A first look at every column."""
-        ...
-
-
-def check_columns(path: Path, present: Iterable[str], wanted: Iterable[str]) -> None:
-    """Refuse a table that lacks a column."""
-    names = list(present)
-    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-    for name in wanted:
-        if name not in names:
-            listed = ", ".join(names[:MOST_LISTED]) + more
-            raise InputError(f"{path}: there is no column {name!r}; the columns are {listed}")
-
-
-def check_labels(path: Path, column: str, distinct: int) -> None:
-    """Refuse to count by a column that identifies single people."""
-    if distinct > MOST_LABELS:
-        raise InputError(
-            f"{path}: column {column!r} has {distinct} different values, more than {MOST_LABELS}: "
-            "it looks like an identifier; omit it or band it"
-        )
-
-
-def natural_order(label: str) -> tuple[list[str | tuple[int, str]], str]:
-    """A sorting key that reads numbers as numbers.
-
-    >>> sorted(["D10", "D2", "10-19", "5-9"], key=natural_order)
-    ['5-9', '10-19', 'D2', 'D10']
-    """
-    parts: list[str | tuple[int, str]] = list(re.split("([0-9]+)", label))
-    # Longer numbers are larger; as texts, since a label may have more digits than Python makes a number of.
-    parts[1::2] = [(len(plain), plain) for plain in (str(digits).lstrip("0") for digits in parts[1::2])]
-    return parts, label
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The columns of a tidy file as texts, and what each row is called in messages."""
-
-    path: Path
-    columns: Mapping[str, Sequence[str]]
-    rows: Sequence[int]
-    row_word: str = "line"
-
-    def without(self, column: str, value: str) -> "Sheet":
-        """The sheet less the rows that hold `value` in `column`."""
-        check_columns(self.path, self.columns, (column,))
-        keep = [row for row, text in enumerate(self.columns[column]) if text != value]
-        if not keep:
-            raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
-        columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
-        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
-
-    def place(self, row: int) -> str:
-        """Where a row stands."""
-        return f"{self.row_word} {self.rows[row]}"
-
-    def fault(self, row: int, column: str, reason: str) -> InputError:
-        """An error that names file, row, column and value."""
-        value = repr(self.columns[column][row])
-        value = value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}..."
-        return InputError(f"{self.path}: {self.place(row)}: {column} = {value}: {reason}")
+def delimiter_of(path: Path, header: str) -> str:
+    """What separates columns: a tab in `.tsv`, else whichever of comma, semicolon and tab the header has most."""
+    if suffix(path) == ".tsv":
+        return "\t"
+    # Delimiters inside quotes do not separate columns.
+    outside = "".join(header.split('"')[::2])
+    return max(DELIMITERS, key=outside.count)

@@ -1,8 +1,6 @@
 """Write a folder whole or not at all, with a manifest that holds the hash of every file."""
 
-import csv
 import hashlib
-import io
 import json
 import os
 import platform
@@ -11,21 +9,16 @@ import shutil
 import signal
 import tempfile
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from safemargin.core import InputError, OutputError, cannot_read, cannot_write, written
-from safemargin.io.files import is_number, read_json, require_file
-from safemargin.io.px import px_bytes
-from safemargin.io.sdmx import observations
+from safemargin.io.files import read_json, require_file
 
 MANIFEST = "manifest.json"
-FORMULA = ("=", "+", "-", "@")
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))]
     + ["manifest", "certificate", "index"]
@@ -258,70 +251,3 @@ def hash_file(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise cannot_read(path, error) from None
-
-
-class FormulaWarning(UserWarning):
-    """A label in a CSV file that a spreadsheet would run as a formula."""
-
-
-def quoted_formulas(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Rows with an apostrophe before labels that a spreadsheet would run; `unquoted` takes it away."""
-    return [
-        {
-            name: f"'{text}" if isinstance(text, str) and _is_formula(text.lstrip("'")) else text
-            for name, text in row.items()
-        }
-        for row in rows
-    ]
-
-
-def unquoted(label: str) -> str:
-    """A label without the apostrophe that `quoted_formulas` puts before it.
-
-    >>> unquoted("'=1+1"), unquoted("'s-Hertogenbosch"), unquoted("-5")
-    ('=1+1', "'s-Hertogenbosch", '-5')
-    """
-    return label[1:] if label.startswith("'") and _is_formula(label.lstrip("'")) else label
-
-
-def _is_formula(label: str) -> bool:
-    return label[:1] in FORMULA and not is_number(label)
-
-
-def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
-    labels = dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str))
-    if formulas := list(filter(_is_formula, labels)):
-        more = f" (and {len(formulas) - 1:,} more)" if len(formulas) > 1 else ""
-        message = (
-            f"{formulas[0][:60]!r}{more}: a spreadsheet takes this label for a formula; rename it, or set "
-            "outputs.quote_formulas"
-        )
-        warnings.warn(message, FormulaWarning, stacklevel=2)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
-    columns = list(rows[0])
-    types = {"count": "BIGINT", "people": "BIGINT"}
-    declared = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {types.get(name, "VARCHAR")}' for name in columns)
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
-        database.execute(f"CREATE TABLE tidy ({declared})")
-        marks = ", ".join("?" for _ in columns)
-        database.executemany(f"INSERT INTO tidy VALUES ({marks})", [[row[name] for name in columns] for row in rows])
-        path = Path(folder) / "tidy.parquet"
-        database.execute("COPY tidy TO ? (FORMAT parquet)", [str(path)])
-        return path.read_bytes()
-
-
-WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, object]]], bytes]] = {
-    "csv": csv_bytes,
-    "parquet": parquet_bytes,
-    "json": json_bytes,
-    "px": px_bytes,
-    "sdmx.csv": lambda rows: csv_bytes(observations(rows)),
-}
-"""Formats that a table can be published in, by the ending of the file."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.csv_text import csv_records
 from safemargin.io.duck import DuckSource, open_columns, plain_text
-from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED, UTF8
-from safemargin.io.px import PROTECTION, VALUE, read_px
+from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED, UTF8, csv_records
+from safemargin.io.px import read_px
+from safemargin.io.rows import PROTECTION, VALUE
 
 MOST_HELD = 50_000_000
 """Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""

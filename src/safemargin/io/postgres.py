@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.io.files import Profiles, check_columns, check_names, numbered_profiles
+from safemargin.io.files import check_names
 from safemargin.io.places import Address
+from safemargin.io.rows import Profiles, check_columns, numbered_profiles
 
 SECONDS = 10
 """How long a server may take to answer."""

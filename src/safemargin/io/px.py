@@ -12,10 +12,8 @@ from pathlib import Path
 
 from safemargin.core import JOINER, InputError, TooLargeError
 from safemargin.io.files import read_bytes
+from safemargin.io.rows import PROTECTION, VALUE
 
-VALUE = "OBS_VALUE"
-"""The column of counts, by the name that SDMX gives it; `PROTECTION` states how each was published."""
-PROTECTION = "PROTECTION"
 MOST_CELLS = 5_000_000
 DEFAULT_CODEPAGE = "cp1252"
 TOTAL, NOBODY = "Total", "-"
@@ -109,16 +107,16 @@ def _decoded(path: Path) -> str:
 
 def _statements(path: Path, text: str) -> Statements:
     stated: Statements = {}
-    place = 0
-    while not _REST.match(text, place):
-        head = _STATEMENT.match(text, place)
+    position = 0
+    while not _REST.match(text, position):
+        head = _STATEMENT.match(text, position)
         end = None if head is None else _END.match(text, head.end())
         if head is None or end is None:
-            line = text.count("\n", 0, place) + 1
+            line = text.count("\n", 0, position) + 1
             raise InputError(f"{path}: line {line}: is no statement of a PX file: KEYWORD=value;")
         if head[2] is None:  # other languages repeat what the first one states
             stated[head[1], tuple(_TEXT.findall(head[3] or ""))] = text[head.end() : end.end() - 1].strip()
-        place = end.end()
+        position = end.end()
     return stated
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from safemargin.io.files import Sheet
-from safemargin.io.px import PROTECTION, VALUE
+from safemargin.io.rows import PROTECTION, VALUE, Sheet
 
 FRAME = frozenset(
     ["DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "LAST UPDATE", VALUE, "OBS_STATUS"]
@@ -33,14 +32,14 @@ def of_observations(sheet: Sheet, count: str) -> Sheet:
 
 def observations(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Tidy rows as rows of SDMX-CSV 1.0: dimensions keep the names of axes, `PROTECTION` how a count was published."""
-    found = []
+    observed = []
     for row in rows:
         status = str(row["status"])
         kept = {name: value for name, value in row.items() if name not in ("count", "people", "status")}
         value = row["people"] if "people" in row else row["count"]
         secret = {"OBS_STATUS": OBSERVED[status], "CONF_STATUS": "C" if status == "suppressed" else "F"}
-        found.append({"DATAFLOW": FLOW, **kept, VALUE: value, **secret, PROTECTION: status})
-    return found
+        observed.append({"DATAFLOW": FLOW, **kept, VALUE: value, **secret, PROTECTION: status})
+    return observed
 
 
 def tidy_rows(rows: Sequence[Mapping[str, str | None]]) -> list[dict[str, str | None]]:

@@ -18,8 +18,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import exact_number
-from safemargin.io.files import LONGEST_VALUE
 from safemargin.io.places import Address, is_address, without_secrets
+from safemargin.io.rows import LONGEST_VALUE
 
 PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, numbered_profiles, require_file
+from safemargin.io.files import require_file
+from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, numbered_profiles
 
 MOST_SECONDS, MOST_VIEWED = 3, 20_000_000
 """How long a view may take to list its rows, and how many; a table is read however large it is."""

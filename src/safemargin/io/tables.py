@@ -8,11 +8,11 @@ from pathlib import Path
 from safemargin.core import InputError, Onlooker, PublishedTable, Schema, recall
 from safemargin.io.combined import Hierarchies, is_combined, node_groups, read_combined, tree
 from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
-from safemargin.io.csv_text import csv_records
 from safemargin.io.duck import DuckSource, open_memory, open_parquet
-from safemargin.io.files import Sheet, check_names, numbered_lines, require_file, suffix
+from safemargin.io.files import check_names, csv_records, numbered_lines, require_file, suffix
 from safemargin.io.office import open_excel, open_spss, open_stata
-from safemargin.io.px import VALUE, read_px
+from safemargin.io.px import read_px
+from safemargin.io.rows import VALUE, Sheet
 from safemargin.io.sdmx import of_observations
 from safemargin.io.tidy import tidy_table
 

@@ -19,8 +19,7 @@ from safemargin.core import (
     frozen,
     row_keys,
 )
-from safemargin.io.files import BadText, Sheet, check_columns, check_labels, is_finite, whole_number
-from safemargin.io.folder import unquoted
+from safemargin.io.rows import BadText, Sheet, check_columns, check_labels, is_finite, unquoted, whole_number
 
 T = TypeVar("T")
 

@@ -11,8 +11,19 @@ from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
     from safemargin.noise.attack import attack
-    from safemargin.noise.averaging import average, variance
-    from safemargin.noise.calculators import budget, compose, reconstruct, reidentify, tail, utility
+    from safemargin.noise.bounded import exploit
+    from safemargin.noise.calculators import (
+        average,
+        budget,
+        compose,
+        reconstruct,
+        reidentify,
+        reveal,
+        tail,
+        truncated,
+        utility,
+        variance,
+    )
     from safemargin.noise.distortion import distort
     from safemargin.noise.inference import independence, interval
     from safemargin.noise.perturb import key, perturb
@@ -21,7 +32,5 @@ if TYPE_CHECKING:
     from safemargin.noise.ptable import ptable
     from safemargin.noise.publish import publish
     from safemargin.noise.redundancy import redundancy
-    from safemargin.noise.reveal import exploit, reveal
-    from safemargin.noise.truncated import truncated
 
 lazy_face(__name__)

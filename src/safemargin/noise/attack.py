@@ -130,7 +130,7 @@ def attack(
     hierarchy: list[str] | None = None,
     limit: int = LISTED,
 ) -> Denoised:
-    """Attack noisy tables as somebody who sees them, and may know the variance or the bound of the noise.
+    """Attack noisy tables: averaging, fitting, revealing the bound, exploiting margins, differencing.
 
     Tables are files, DataFrames or values. What is not known is estimated from them. `before` are tables published
     earlier about almost the same people, `targets` the axes of the counts to average instead of every table's, `truth`

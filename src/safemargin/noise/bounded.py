@@ -1,14 +1,17 @@
 """Attacks on noise with a bound: infer it from counts beside their parts, and true counts once it is known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, FloatArray, InputError, IntArray, row_keys
+from safemargin.noise.calculators import Figure
 from safemargin.noise.laws import keyed_gap_law, sum_law
 from safemargin.noise.layout import ENOUGH, LARGE, Layout, Recovered, tuples_in
-from safemargin.samplers import bounded_law
+from safemargin.samplers import at_least, bounded_law
+from safemargin.ui import count_range
 
 CANDIDATES = 10
 """Bounds from the smallest possible up that are compared."""
@@ -149,3 +152,51 @@ def _cut(values: IntArray, most: IntArray) -> bool:
     lower = most < values
     values[lower] = most[lower]
     return bool(lower.any())
+
+
+def true_ranges(counts: Sequence[int], total: int, bound: int) -> tuple[tuple[int, int], ...]:
+    """Least and most of every true count, the total last, that fit noisy ones with noise within `bound`.
+
+    >>> true_ranges([3, 2], 11, bound=2), true_ranges([3, 2], 9, bound=2)
+    (((5, 5), (4, 4), (9, 9)), ((3, 5), (2, 4), (7, 9)))
+    """
+    at_least("bound", bound, 0)
+    if len(counts) < 2:
+        raise InputError(f"counts = {', '.join(map(str, counts)) or '(none)'}: give at least two, which the total adds")
+    low = [max(0, count - bound) for count in counts]
+    high = [count + bound for count in counts]
+    least, most = max(total - bound, sum(low)), min(total + bound, sum(high))
+    if least > most or min(high) < 0:
+        raise InputError(
+            f"counts = {', '.join(map(str, counts))} and total = {total} are too far apart for noise within {bound}; "
+            f"the nearest bound is {_least_bound(counts, total)}"
+        )
+    # A count is at least what the total leaves when all others are at their most, and the other way round. One pass is
+    # enough for one equation.
+    ranges = [(max(a, least - (sum(high) - b)), min(b, most - (sum(low) - a))) for a, b in zip(low, high, strict=True)]
+    return (*ranges, (least, most))
+
+
+def exploit(counts: Sequence[int], total: int, bound: int) -> Figure:
+    """True counts that fit noisy ones and their total, once the bound is known."""
+    ranges = true_ranges(counts, total, bound)
+    is_disclosed = all(low == high for low, high in ranges)
+    verdict = "All true counts are disclosed" if is_disclosed else "The true counts are not all disclosed"
+    *parts, whole = (count_range(*ends) for ends in ranges)
+    return Figure(
+        [low for low, _ in ranges] if is_disclosed else None,
+        {"counts": list(counts), "total": total, "bound": bound},
+        f"{verdict}: {', '.join(parts)}, total {whole}.",
+        {"intervals": [list(ends) for ends in ranges]},
+    )
+
+
+def _least_bound(counts: Sequence[int], total: int) -> int:
+    """The smallest bound with which the counts fit their total and nobody is negative."""
+    gap = abs(sum(counts) - total)
+    bound = max(-(-gap // (len(counts) + 1)), 0, *(-count for count in counts), -total)
+    while True:
+        low = sum(max(0, count - bound) for count in counts)
+        if max(total - bound, low) <= min(total + bound, sum(counts) + bound * len(counts)):
+            return bound
+        bound += 1

@@ -15,23 +15,31 @@ def _colours(field: str, colours: Mapping[str, str]) -> Spec:
     return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
+def _squares(rows: Sequence[Spec], x: Spec, y: Spec, colour: Spec, text: Spec, ink: object = "#555") -> Spec:
+    """A rectangle for every pair of ordinal values, with a short text on it."""
+    x, y = ({"type": "ordinal", **axis} for axis in (x, y))
+    color = ink if isinstance(ink, dict) else {"value": ink}
+    rectangles = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
+    texts = {"mark": {"type": "text", "fontSize": 10}, "encoding": {"x": x, "y": y, "text": text, "color": color}}
+    size = {"width": {"step": 34}, "height": {"step": 22}}
+    return {"data": {"values": list(rows)}, **size, "layer": [rectangles, texts]}
+
+
+def _blue(field: str, darkest: Spec, white_above: float) -> tuple[Spec, Spec]:
+    """Darker blue for larger numbers, and white ink on what is dark."""
+    scale = {**darkest, "range": ["#e8f1f8", "#0072b2"]}
+    ink = {"condition": {"test": f"datum.{field} > {white_above:.3f}", "value": "#fff"}, "value": "#000"}
+    return {"field": field, "type": "quantitative", "scale": scale, "legend": None}, ink
+
+
 def plane_chart(points: Sequence[Spec], colours: Mapping[str, str]) -> Spec:
     """The fate of every variance `V` (across) and bound `E` (up), with a letter beside the colour."""
     columns = len({point["V"] for point in points})
-    across = {"title": "variance V", "labelAngle": 0, "labelOverlap": True, "format": "~r"}
-    x = {"field": "V", "type": "ordinal", "axis": across}
-    y = {"field": "E", "type": "ordinal", "sort": "descending", "axis": {"title": "bound E", "labelAngle": 0}}
-    rectangles = {
-        "mark": {"type": "rect", "stroke": "#8884"},
-        "encoding": {"x": x, "y": y, "color": _colours("fate", colours)},
-    }
-    letters = {
-        "mark": {"type": "text", "fontSize": 9, "fill": "#555"},
-        "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
-    }
+    x = {"field": "V", "axis": {"title": "variance V", "labelAngle": 0, "labelOverlap": True, "format": "~r"}}
+    y = {"field": "E", "sort": "descending", "axis": {"title": "bound E", "labelAngle": 0}}
     # Columns of at least ten pixels: the letters must stay legible.
     width = {"step": max(10, (STACK_WIDTH - 60) // columns)}
-    return {"data": {"values": list(points)}, "width": width, "height": {"step": 20}, "layer": [rectangles, letters]}
+    return _squares(points, x, y, _colours("fate", colours), {"field": "mark"}) | {"width": width}
 
 
 def band_chart(rows: Sequence[Spec], end: float, colours: Mapping[str, str]) -> Spec:
@@ -87,35 +95,19 @@ def distortion_chart(rows: Sequence[Spec]) -> Spec:
 
 def belief_chart(rows: Sequence[Spec]) -> Spec:
     """A row of squares per `printed` number, darker where a `true` count is more likely."""
-    x = {"field": "true", "type": "ordinal", "axis": {"title": "true count", "labelAngle": 0, "orient": "top"}}
-    y = {"field": "printed", "type": "ordinal", "axis": {"title": "printed"}}
-    scale = {"domain": [0, 1], "range": ["#e8f1f8", "#0072b2"]}
-    colour = {"field": "probability", "type": "quantitative", "scale": scale, "legend": None}
-    ink = {"condition": {"test": "datum.probability > 0.5", "value": "#fff"}, "value": "#000"}
-    squares = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
-    numbers = {
-        "mark": {"type": "text", "fontSize": 10},
-        "encoding": {"x": x, "y": y, "text": {"field": "label"}, "color": ink},
-    }
-    size = {"width": {"step": 34}, "height": {"step": 24}}
-    return {"data": {"values": list(rows)}, **size, "layer": [squares, numbers]}
+    x = {"field": "true", "axis": {"title": "true count", "labelAngle": 0, "orient": "top"}}
+    y = {"field": "printed", "axis": {"title": "printed"}}
+    colour, ink = _blue("probability", {"domain": [0, 1]}, 0.5)
+    return _squares(rows, x, y, colour, {"field": "label"}, ink)
 
 
 def heat_chart(rows: Sequence[Spec], x_title: str, y_title: str) -> Spec:
-    """A square per `x` and `y`, darker for a larger `value`, with its `label`; a `dot` marks what is meant."""
-    x = {"field": "x", "type": "ordinal", "axis": {"title": x_title, "labelAngle": 0, "format": "~g"}}
-    y = {"field": "y", "type": "ordinal", "sort": "descending", "axis": {"title": y_title, "format": "~g"}}
-    colour = {"field": "value", "type": "quantitative", "scale": {"range": ["#e8f1f8", "#0072b2"]}, "legend": None}
+    """A square per `x` and `y`, darker for a larger `value`, with its `label`."""
+    x = {"field": "x", "axis": {"title": x_title, "labelAngle": 0, "format": "~g"}}
+    y = {"field": "y", "sort": "descending", "axis": {"title": y_title, "format": "~g"}}
     middle = sum(row["value"] for row in rows) / max(1, len(rows))
-    ink = {"condition": {"test": f"datum.value > {1.3 * middle:.3f}", "value": "#fff"}, "value": "#000"}
-    squares = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
-    labels = {
-        "transform": [{"calculate": "datum.label + (datum.dot ? ' •' : '')", "as": "labels"}],
-        "mark": {"type": "text", "fontSize": 10},
-        "encoding": {"x": x, "y": y, "text": {"field": "labels"}, "color": ink},
-    }
-    size = {"width": {"step": 34}, "height": {"step": 22}}
-    return {"data": {"values": list(rows)}, **size, "layer": [squares, labels]}
+    colour, ink = _blue("value", {}, 1.3 * middle)
+    return _squares(rows, x, y, colour, {"field": "label"}, ink)
 
 
 def curve_chart(rows: Sequence[Spec], x_title: str, y_title: str, log_x: bool = False, log_y: bool = False) -> Spec:

@@ -1,18 +1,19 @@
-"""The group of commands about noise on counts: arguments and one call each."""
+"""The group of commands about noise on counts: which parameters of a function can be typed, and their help."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import safemargin.noise as api
 from safemargin import ui
 from safemargin.io import axes, check_folder, hierarchies
-from safemargin.noise.calculators import CONFIDENCE
-from safemargin.noise.calculators_cli import COMMANDS
-from safemargin.samplers import Missed, at_least
+from safemargin.samplers import Missed
+from safemargin.ui import command, show_with_page
 
-ProgrammeFile = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
+CONFIDENCE = "How sure the onlooker may be, or the office wants to be."
+SEED = "Random seed of the simulation."
+Programme = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
 Bound = Annotated[int | None, typer.Option("--bound", help="Largest size of the noise, e.g. 5.")]
 Js = Annotated[int, typer.Option("--js", help="No number from 1 to this is printed.")]
@@ -21,11 +22,10 @@ Compatible = Annotated[
 ]
 Given = Annotated[Path | None, typer.Option("--ptable", help="File with a p-table: R, tau-ARGUS, ONS or parts.")]
 Biased = Annotated[bool, typer.Option("--biased", help="Accept a p-table whose noise does not have mean 0.")]
-Page = Annotated[Path | None, typer.Option("--out", help="Also write a page with charts (HTML).")]
 
 
 def redundancy(
-    programme: ProgrammeFile,
+    programme: Programme,
     without_spsn: Annotated[
         bool, typer.Option("--without-spsn", help="The same participants get new noise in every table.")
     ] = False,
@@ -36,147 +36,8 @@ def redundancy(
 
     Example: safemargin noise redundancy programme.toml
     """
-    at_least("limit", limit, 0)
     with ui.notes.status("counting"):
         result = api.redundancy(programme, same_noise=not without_spsn, limit=limit)
-    ui.print_result(result, as_json)
-
-
-def plan(
-    programme: Annotated[Path | None, typer.Argument(help="Programme of tables (TOML).")] = None,
-    confidence: Annotated[float, typer.Option(help="How sure an onlooker may be.")] = CONFIDENCE,
-    largest_bound: Annotated[int, typer.Option(help="Largest bound of noise that users accept.")] = 10,
-    area_error: Annotated[float, typer.Option(help="Error that no small area may exceed.")] = 20,
-    kt2: Annotated[float | None, typer.Option("--kt2", help="Without a programme: smallest k / t^2.")] = None,
-    kt2_fresh: Annotated[
-        float | None, typer.Option("--kt2-fresh", help="The same with new noise in every table.")
-    ] = None,
-    tuples: Annotated[int | None, typer.Option(help="Without a programme: counts beside two parts.")] = None,
-    areas: Annotated[int | None, typer.Option(help="Without a programme: number of small areas.")] = None,
-    page: Page = None,
-    as_json: ui.Json = False,
-) -> None:
-    """Recommend noise for a programme of tables.
-
-    Example: safemargin noise plan programme.toml --out plan.html
-    """
-    with ui.notes.status("planning"):
-        result = ui.call(api.plan, locals())
-    ui.print_result(result, as_json, page)
-
-
-def publish(
-    programme: ProgrammeFile,
-    records: Annotated[Path, typer.Option(help="People, one row each (CSV or Parquet), a column per level.")],
-    folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
-    id: Annotated[
-        str | None, typer.Option("--id", help="Column that distinguishes people, the same in every release.")
-    ] = None,
-    secret: Annotated[
-        Path | None, typer.Option(help="File of at least 16 random bytes; keep it, and keep it secret.")
-    ] = None,
-    variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
-    bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
-    law: Annotated[
-        str, typer.Option(help="Noise by cell keys (keys), or drawn: geometric, laplace or gaussian.")
-    ] = "keys",
-    epsilon: Annotated[float | None, typer.Option(help="Epsilon of drawn noise on one count.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Largest delta of drawn noise on one count, for a bound.")] = None,
-    sampler: Annotated[str | None, typer.Option(help="How noise is drawn: inversion or opendp.")] = None,
-    as_json: ui.Json = False,
-) -> None:
-    """Publish a whole programme: with cell keys the same people have the same noise in every table.
-
-    Example: safemargin noise publish programme.toml --records people.csv --id person --secret secret.key --out tables
-    """
-    check_folder(folder)
-    with ui.notes.status("publishing"):
-        result = ui.call(api.publish, locals())
-        result.write(folder)
-    ui.print_result(result, as_json)
-
-
-def attack(
-    files: Annotated[list[Path], typer.Argument(help="Published tables (tidy), noisy rows with the status noised.")],
-    variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise estimated.")] = None,
-    bound: Annotated[int | None, typer.Option(help="Largest size of the noise, if it is known.")] = None,
-    before: Annotated[
-        list[Path] | None, typer.Option(help="Tables published earlier about almost the same people (repeatable).")
-    ] = None,
-    target: Annotated[
-        list[str] | None, typer.Option(help="Axes of counts to average, e.g. sex,age (repeatable).")
-    ] = None,
-    truth: Annotated[list[Path] | None, typer.Option(help="True tables, to count right guesses (repeatable).")] = None,
-    confidence: Annotated[float, typer.Option(help="How sure an attack must be for a count to be disclosed.")] = 0.95,
-    count: ui.Count = "count",
-    option: ui.Option = "option",
-    by: ui.By = None,
-    skip: ui.Skip = None,
-    hierarchy: ui.Hierarchy = None,
-    limit: Annotated[int, typer.Option(help="Number of counts to print per attack.")] = 10,
-    as_json: ui.Json = False,
-) -> None:
-    """Attack noisy tables: averaging, revealing the bound, exploiting margins, differencing.
-
-    The exit code is 1 if any count is disclosed.
-
-    Example: safemargin noise attack published/*.csv --variance 2
-    """
-    with ui.notes.status("attacking"):
-        targets = None if target is None else [axes(text) or () for text in target]
-        result = ui.call(api.attack, locals(), "files", "target", tables=files, before=before or [])
-    ui.print_result(result, as_json)
-    if result.sure():
-        raise typer.Exit(1)
-
-
-def distort(
-    file: Annotated[Path, typer.Argument(help="Areas with their counts, one row each (CSV or Parquet).")],
-    count: Annotated[str, typer.Option(help="Column with the total of an area.")] = "count",
-    parts: Annotated[str | None, typer.Option(help="Columns that add up to it, e.g. F,M.")] = None,
-    halves: Annotated[
-        bool, typer.Option("--halves", help="Without --parts: draw two parts of equal chance, as by sex.")
-    ] = False,
-    printed: Annotated[
-        str | None, typer.Option(help="Columns with the printed counts, parts first; otherwise noise is drawn.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Columns that name an area, e.g. country,name.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Epsilon of two-sided geometric noise.")] = None,
-    variance: Annotated[float | None, typer.Option(help="Variance of bounded noise, with --bound.")] = None,
-    bound: Annotated[int | None, typer.Option(help="Bound of the noise, with --variance.")] = None,
-    below: Annotated[int, typer.Option(help="Largest size that is studied.")] = 500,
-    width: Annotated[int, typer.Option(help="Width of a size class.")] = 20,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
-    page: Page = None,
-    as_json: ui.Json = False,
-) -> None:
-    """Measure how noise distorts small areas by size, and which of them vanish or become negative.
-
-    Example: safemargin noise distort areas.csv --count population --name name --epsilon 0.1
-    """
-    with ui.notes.status("distorting"):
-        columns = {"parts": axes(parts) or (), "printed": axes(printed) or (), "name": axes(name) or ()}
-        result = ui.call(api.distort, locals(), "file", "columns", areas=file, **columns)
-    ui.print_result(result, as_json, page)
-
-
-def independence(
-    table: Annotated[Path, typer.Argument(help="A noised table (tidy) of two or more axes.")],
-    by: ui.By = None,
-    variance: Annotated[float | None, typer.Option(help="Variance of bounded noise, with --bound.")] = None,
-    bound: Annotated[int | None, typer.Option(help="Largest size of the noise.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Epsilon of two-sided geometric noise.")] = None,
-    samples: Annotated[int, typer.Option(help="Number of simulated tables.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Random seed of the simulation.")] = 1,
-    count: ui.Count = "count",
-    as_json: ui.Json = False,
-) -> None:
-    """Test whether two axes of a noised table are independent, with the noise taken into account.
-
-    Example: safemargin noise independence published/table.csv --by sex,age --variance 2 --bound 5
-    """
-    with ui.notes.status("simulating"):
-        result = ui.call(api.independence, locals(), "by", axes=axes(by) or ())
     ui.print_result(result, as_json)
 
 
@@ -237,6 +98,8 @@ def perturb(
     after: Annotated[
         Path | None, typer.Option("--after", help="Guarantee (JSON) with which the records were swapped.")
     ] = None,
+    engine: ui.Engine = "duckdb",
+    master: ui.Master = None,
     folder: Annotated[
         Path | None,
         typer.Option("--out", help="New folder for the table; by default the name of the file with -noised."),
@@ -268,47 +131,224 @@ def perturb(
         ui.say(ui.out, file)
 
 
-def posterior(
-    table: Annotated[Path | None, typer.Argument(help="A noised table (CSV), of which the numbers are used.")] = None,
-    variance: Variance = None,
-    bound: Bound = None,
-    js: Js = 0,
-    compatible: Compatible = False,
-    ptable: Given = None,
-    biased: Biased = False,
-    prior: Annotated[
-        Path | None, typer.Option("--prior", help="File with count and probability, or a table with typical sizes.")
-    ] = None,
-    count: Annotated[str | None, typer.Option("--count", help="Column that holds the counts.")] = None,
-    small: Annotated[int, typer.Option("--small", help="Counts from 1 to this are reported as small.")] = 3,
-    parts: Annotated[
-        str | None, typer.Option("--parts", help="Printed numbers of cells that add up, e.g. 4,6.")
-    ] = None,
-    total: Annotated[int | None, typer.Option("--total", help="With --parts: the printed number of their sum.")] = None,
-    independent: Annotated[
-        bool,
-        typer.Option("--independent", help="With --parts: noise is drawn for every cell, not by keys that add up."),
-    ] = False,
-    to: Annotated[int | None, typer.Option("--to", help="Largest printed number to report.")] = None,
-    page: Page = None,
-    as_json: ui.Json = False,
-) -> None:
-    """Infer what an onlooker who knows the p-table believes about the count behind each printed number.
-
-    Example: safemargin noise posterior --variance 2 --bound 5 --prior sizes.csv --out risk.html
-    """
-    ui.check_page(page)
-    cells = None if parts is None else ui.parse_integers(parts)
-    result = ui.call(api.posterior, locals(), "table", "cells", printed=table, parts=cells)
-    _note_missed(result.missed)
-    ui.print_result(result, as_json, page)
-
-
 def _note_missed(missed: tuple[Missed, ...]) -> None:
     for count in missed:
         ui.note(str(count))
 
 
+def _new_folder(folder: Path) -> Path:
+    check_folder(folder)  # before anything is computed
+    return folder
+
+
+def _write_programme(
+    result: Any,
+    folder: Annotated[Path, typer.Option("--out", callback=_new_folder, help="New folder for the tables.")],
+    as_json: ui.Json = False,
+) -> None:
+    """Write the tables."""
+    result.write(folder)
+    ui.print_result(result, as_json)
+
+
+def _show_attacks(result: Any, as_json: ui.Json = False) -> None:
+    """Print what was recovered.
+
+    The exit code is 1 if any count is disclosed.
+    """
+    ui.print_result(result, as_json)
+    if result.sure():
+        raise typer.Exit(1)
+
+
+def _show_beliefs(result: Any, page: ui.Page = None, as_json: ui.Json = False) -> None:
+    """Print what is believed."""
+    _note_missed(result.missed)
+    ui.print_result(result, as_json, page)
+
+
+COMMANDS = (
+    redundancy,
+    command(
+        api.plan,
+        "noise plan programme.toml --out plan.html",
+        show_with_page,
+        "planning",
+        programme=typer.Argument(help="Programme of tables (TOML)."),
+        confidence="How sure an onlooker may be.",
+        largest_bound="Largest bound of noise that users accept.",
+        area_error="Error that no small area may exceed.",
+        kt2="Without a programme: smallest k / t^2.",
+        kt2_fresh="The same with new noise in every table.",
+        tuples="Without a programme: counts beside two parts.",
+        areas="Without a programme: number of small areas.",
+    ),
+    command(
+        api.publish,
+        "noise publish programme.toml --records people.csv --id person --secret secret.key --out tables",
+        _write_programme,
+        "publishing",
+        programme=typer.Argument(help="Programme of tables (TOML)."),
+        records="People, one row each (CSV or Parquet), a column per level.",
+        id="Column that distinguishes people, the same in every release.",
+        secret="File of at least 16 random bytes; keep it, and keep it secret.",
+        variance="Variance of the noise; otherwise as planned.",
+        bound="Largest size of the noise; otherwise as planned.",
+        law="Noise by cell keys (keys), or drawn: geometric, laplace or gaussian.",
+        epsilon="Epsilon of drawn noise on one count.",
+        delta="Largest delta of drawn noise on one count, for a bound.",
+        sampler="How noise is drawn: inversion or opendp.",
+    ),
+    ptable,
+    key,
+    perturb,
+    command(
+        api.posterior,
+        "noise posterior --variance 2 --bound 5 --prior sizes.csv --out risk.html",
+        _show_beliefs,
+        printed=typer.Argument(help="A noised table (CSV), of which the numbers are used."),
+        variance=Variance,
+        bound=Bound,
+        js=Js,
+        compatible=Compatible,
+        ptable=Given,
+        biased=Biased,
+        prior="File with count and probability, or a table with typical sizes.",
+        count="Column that holds the counts.",
+        small="Counts from 1 to this are reported as small.",
+        parts="Printed numbers of cells that add up, e.g. 4,6.",
+        total="With --parts: the printed number of their sum.",
+        independent="With --parts: noise is drawn for every cell, not by keys that add up.",
+        to="Largest printed number to report.",
+    ),
+    command(
+        api.attack,
+        "noise attack published/*.csv --variance 2",
+        _show_attacks,
+        "attacking",
+        tables=typer.Argument(help="Published tables (tidy), noisy rows with the status noised."),
+        variance="Variance of the noise; otherwise estimated.",
+        bound="Largest size of the noise, if it is known.",
+        before="Tables published earlier about almost the same people (repeatable).",
+        targets=typer.Option("--target", help="Axes of counts to average, e.g. sex,age (repeatable)."),
+        truth="True tables, to count right guesses (repeatable).",
+        confidence="How sure an attack must be for a count to be disclosed.",
+        count=ui.Count,
+        option=ui.Option,
+        by=ui.By,
+        skip=ui.Skip,
+        hierarchy=ui.Hierarchy,
+        limit="Number of counts to print per attack.",
+    ),
+    command(
+        api.distort,
+        "noise distort areas.csv --count population --name name --epsilon 0.1",
+        show_with_page,
+        "distorting",
+        areas=typer.Argument(help="Areas with their counts, one row each (CSV or Parquet)."),
+        count="Column with the total of an area.",
+        parts="Columns that add up to it, e.g. F,M.",
+        halves="Without --parts: draw two parts of equal chance, as by sex.",
+        printed="Columns with the printed counts, parts first; otherwise noise is drawn.",
+        name="Columns that name an area, e.g. country,name.",
+        epsilon="Epsilon of two-sided geometric noise.",
+        variance="Variance of bounded noise, with --bound.",
+        bound="Bound of the noise, with --variance.",
+        below="Largest size that is studied.",
+        width="Width of a size class.",
+        seed="Random seed.",
+    ),
+    command(
+        api.independence,
+        "noise independence published/table.csv --by sex,age --variance 2 --bound 5",
+        busy="simulating",
+        table=typer.Argument(help="A noised table (tidy) of two or more axes."),
+        axes=ui.By,
+        variance="Variance of bounded noise, with --bound.",
+        bound="Largest size of the noise.",
+        epsilon="Epsilon of two-sided geometric noise.",
+        samples="Number of simulated tables.",
+        seed=SEED,
+        count=ui.Count,
+    ),
+    command(
+        api.average,
+        "noise average --kt2 0.1 --variance 2",
+        kt2="k / t^2; or give --k and --t.",
+        variance="Variance of the noise on one count.",
+        epsilon="Epsilon of Laplace noise, in place of --variance.",
+        k="Noisy counts added up in all.",
+        t="Representations that are averaged.",
+        bound="Largest size of simulated noise.",
+        samples="Number of simulated means; 0 for none.",
+        seed=SEED,
+    ),
+    command(
+        api.variance,
+        "noise variance --kt2 0.0867",
+        kt2="k / t^2: noisy counts added up, over representations squared.",
+        confidence=CONFIDENCE,
+    ),
+    command(
+        api.reveal,
+        "noise reveal --bound 5 --variance 2",
+        bound="Largest size of the noise.",
+        variance="Variance of the noise; uniform noise without it.",
+        parts="Counts that a total adds up.",
+        tuples="Number of such totals that are published.",
+        confidence=CONFIDENCE,
+    ),
+    command(
+        api.exploit,
+        "noise exploit --counts 3,2 --total 11 --bound 2",
+        counts="Noisy counts, e.g. 3,2.",
+        total="Their noisy total.",
+        bound="Largest size of the noise.",
+    ),
+    command(
+        api.truncated,
+        "noise truncated --epsilon 0.5 --bound 12",
+        epsilon="Epsilon of the noise on one count; with --law gaussian, that for which delta is computed.",
+        bound="Bound beyond which noise is drawn again.",
+        delta="Largest delta, in place of --bound.",
+        change="Change of all counts by one person.",
+        law="Law of the noise: geometric, laplace or gaussian.",
+        variance="With --law gaussian: variance of the noise without a bound.",
+    ),
+    command(
+        api.reconstruct,
+        "noise reconstruct --people 1000000 --confidence 0.99",
+        people="Records.",
+        confidence=CONFIDENCE,
+    ),
+    command(
+        api.utility,
+        "noise utility --areas 37000 --error 20",
+        areas="Small areas whose counts are published.",
+        error="Error that no area may exceed.",
+        confidence=CONFIDENCE,
+    ),
+    command(
+        api.tail,
+        "noise tail --epsilon 0.1 --count 80 --relative 0.5 --counts 11680",
+        epsilon="Epsilon of the noise on one count.",
+        error="Error to exceed.",
+        count="A count, with --relative, in place of --error.",
+        relative="Share of --count to exceed, e.g. 0.5.",
+        counts="Number of counts with such noise.",
+    ),
+    command(
+        api.interval,
+        "noise interval --printed 14 --variance 2 --bound 5",
+        printed="Printed number, or the sum of several.",
+        terms="Noisy counts that were added up.",
+        variance="Variance of bounded noise, with --bound.",
+        bound="Largest size of the noise.",
+        epsilon="Epsilon of two-sided geometric noise, in place of --variance.",
+        confidence="How often the interval must hold the true count.",
+    ),
+)
+
 noise = typer.Typer(help="Plan, apply and attack noise on counts.", no_args_is_help=True, rich_markup_mode=None)
-for command in (redundancy, plan, publish, ptable, key, perturb, posterior, attack, distort, independence, *COMMANDS):
-    noise.command()(command)
+for member in COMMANDS:
+    noise.command()(member)

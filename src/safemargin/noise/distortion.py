@@ -13,12 +13,17 @@ from safemargin import ui
 from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray, numpy_generator
 from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.charts import distortion_chart
-from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
+from safemargin.noise.laws import EpsilonNoise, StudiedNoise, studied_noise
 from safemargin.noise.records import Data
-from safemargin.samplers import at_least, positive
+from safemargin.samplers import at_least
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""
+COLUMNS = (
+    "count",
+    "how many",
+    *(f"{ui.exact_percent(share)} {kind}" for share in THRESHOLDS for kind in ("rough", "expected", "seen")),
+)
 WIDTH, BELOW = 20, 500
 """Width of a size class, and where the classes end."""
 NAMED = 10
@@ -34,8 +39,6 @@ class Areas:
     counts: IntArray
 
     def __post_init__(self) -> None:
-        if self.counts.shape != (len(self.names), len(self.columns)):
-            raise InputError("areas: one name per row and one column per count")
         parts, total = self.counts[:, :-1].sum(axis=1), self.counts[:, -1]
         if len(self.columns) > 1 and (parts != total).any():
             row = int(np.flatnonzero(parts != total)[0])
@@ -75,7 +78,6 @@ class Distortion(ui.Result):
     their total), and the counts that are gone, the largest first.
     """
 
-    thresholds: tuple[float, ...]
     single: tuple[SizeClass, ...]
     broadband: tuple[SizeClass, ...]
     gone: tuple[Gone, ...]
@@ -97,7 +99,7 @@ class Distortion(ui.Result):
             "value": len(self.gone),
             "inputs": dict(self.inputs),
             "details": {
-                "thresholds": list(self.thresholds),
+                "thresholds": list(THRESHOLDS),
                 "single": [asdict(size) for size in self.single],
                 "broadband": [asdict(size) for size in self.broadband],
                 "vanished": len(self.vanished),
@@ -113,33 +115,32 @@ class Distortion(ui.Result):
             if self.inputs.get("epsilon") is not None
             else f"variance {self.inputs.get('variance')} within {self.inputs.get('bound')}"
         )
-        figures = {"vanished": len(self.vanished), "negative": len(self.negative)}
-        classes = [
-            ui.Section(
-                name,
-                ui.Chart(distortion_chart(self.chart_rows(classes)), caption, fits=True),
-                ui.Grid(self.columns, self.rows(classes), wide=True),
+        kinds = {
+            "Single counts off by at least a share": self.single,
+            "Areas whose counts are all off the same way": self.broadband,
+        }
+        summary = "No count vanished or became negative."
+        if self.gone:
+            summary = (
+                f"{ui.plural(len(self.vanished), 'count')} vanished and {len(self.negative):,} became negative; the "
+                f"largest of them has {ui.plural(self.gone[0].true, 'person')}."
             )
-            for name, classes in self._kinds()
-        ]
+        listed = [f"{count.name}: {count.column} {count.true:,}, printed {count.printed:,}" for count in self.gone]
         return ui.Report(
             self.title,
             ui.OnPage(f"{self.inputs.get('areas', 0):,} areas; noise with {law}."),
-            *classes,
-            self._summary(),
-            ui.OnPage(ui.Figures(figures)),
-            ui.Points(self._lines(), NAMED),
+            *(
+                ui.Section(
+                    name,
+                    ui.Chart(distortion_chart(self.chart_rows(classes)), caption, fits=True),
+                    ui.Grid(COLUMNS, self.rows(classes), wide=True),
+                )
+                for name, classes in kinds.items()
+            ),
+            summary,
+            ui.OnPage(ui.Figures({"vanished": len(self.vanished), "negative": len(self.negative)})),
+            ui.Points(listed, NAMED),
         )
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns of a table: the class, how many counts, and per threshold rough, expected and seen."""
-        kinds = ("rough", "expected", "seen")
-        return [
-            "count",
-            "how many",
-            *(f"{ui.exact_percent(share)} {kind}" for share in self.thresholds for kind in kinds),
-        ]
 
     def rows(self, classes: Sequence[SizeClass]) -> list[list[str]]:
         """Classes that hold any count."""
@@ -162,25 +163,8 @@ class Distortion(ui.Result):
         return [
             {"upto": size.high, "threshold": threshold, "expected": size.expected[n], "seen": size.seen[n]}
             for size in classes
-            for n, threshold in enumerate(self.thresholds)
+            for n, threshold in enumerate(THRESHOLDS)
         ]
-
-    def _kinds(self) -> tuple[tuple[str, tuple[SizeClass, ...]], ...]:
-        return (
-            ("Single counts off by at least a share", self.single),
-            ("Areas whose counts are all off the same way", self.broadband),
-        )
-
-    def _summary(self) -> str:
-        if not self.gone:
-            return "No count vanished or became negative."
-        return (
-            f"{ui.plural(len(self.vanished), 'count')} vanished and {len(self.negative):,} became negative; the "
-            f"largest of them has {ui.plural(self.gone[0].true, 'person')}."
-        )
-
-    def _lines(self) -> list[str]:
-        return [f"{count.name}: {count.column} {count.true:,}, printed {count.printed:,}" for count in self.gone]
 
 
 def _number(value: float) -> str:
@@ -208,9 +192,7 @@ def distort(
     with `halves` two parts of equal chance are drawn. The noise has an epsilon, or a variance and a bound. It is drawn,
     unless `printed` names the columns with what was printed, parts first.
     """
-    if (epsilon is None) == (variance is None) or (variance is None) != (bound is None):
-        raise InputError("give epsilon, or variance with bound")
-    noise = BoundedNoise(variance, bound) if variance is not None and bound is not None else EpsilonNoise(epsilon or 0)
+    noise = studied_noise(epsilon, variance, bound)
     columns: tuple[str, ...] = (*parts, count)
     if printed and (halves or len(printed) != len(columns)):
         raise InputError(
@@ -268,25 +250,22 @@ def distortion(
     printed: IntArray,
     noise: StudiedNoise,
     *,
-    thresholds: Sequence[float] = THRESHOLDS,
     width: int = WIDTH,
     below: int = BELOW,
 ) -> Distortion:
     """What `noise` does to the areas: what its law leads to, and what `printed` counts show."""
     at_least("width", width, 1)
     at_least("below", below, width)
-    for threshold in thresholds:
-        positive("threshold", threshold)
     true, off = areas.counts, printed - areas.counts
     edges = np.arange(0, below + 1, width)
     # An error of exactly the share counts; 0.2 * 15 is a little above 3 in doubles, so it is rounded first.
-    need = [np.maximum(1, np.ceil(np.round(threshold * true, 9))).astype(np.int64) for threshold in thresholds]
+    need = [np.maximum(1, np.ceil(np.round(threshold * true, 9))).astype(np.int64) for threshold in THRESHOLDS]
     single = _classes(
         true.ravel(),
         edges,
         [2 * noise.beyond(size).ravel() for size in need],
         [(np.abs(off) >= size).ravel() for size in need],
-        [_rough(noise, threshold, edges, 1) for threshold in thresholds],
+        [_rough(noise, threshold, edges, 1) for threshold in THRESHOLDS],
     )
     # Noise of the counts of one area is independent: the chance that all are off the same way is a product.
     broadband = _classes(
@@ -294,9 +273,9 @@ def distortion(
         edges,
         [2 * noise.beyond(size).prod(axis=1) for size in need],
         [np.all(off >= size, axis=1) | np.all(off <= -size, axis=1) for size in need],
-        [_rough(noise, threshold, edges, true.shape[1]) for threshold in thresholds],
+        [_rough(noise, threshold, edges, true.shape[1]) for threshold in THRESHOLDS],
     )
-    return Distortion(tuple(thresholds), single, broadband, _gone(areas, printed))
+    return Distortion(single, broadband, _gone(areas, printed))
 
 
 def _rough(noise: StudiedNoise, threshold: float, edges: IntArray, parts: int) -> FloatArray:
@@ -350,6 +329,5 @@ def _gone(areas: Areas, printed: IntArray) -> tuple[Gone, ...]:
 
 def halved(totals: IntArray, generator: Generator) -> IntArray:
     """Two parts of every total, as if everybody were one or the other with equal chance, and the total."""
-    # Everybody is in one half or the other with equal chance.
     first = generator.binomial(totals, 0.5)
     return np.stack([first, totals - first, totals], axis=1)

@@ -4,7 +4,6 @@ A test that takes noised counts for true ones rejects independence too often (Ri
 section 4 of the paper relies). Here the statistic is compared with what it is under independence *with* the noise.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,21 +13,13 @@ from safemargin import ui
 from safemargin.core import FloatArray, InputError, IntArray, PublishedTable, numpy_generator
 from safemargin.io import read_tables
 from safemargin.noise.calculators import Figure
-from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise, sum_law
+from safemargin.noise.laws import studied_noise, sum_law
 from safemargin.noise.records import Data
-from safemargin.samplers import at_least, bounded_law, inside
+from safemargin.samplers import at_least, inside
 
-NEGLIGIBLE = 1e-15
-"""Probability of geometric noise beyond which it is not listed."""
 MOST_TERMS = 10_000
 SAMPLES = 2000
 AT_ONCE = 200
-
-
-def _noise(epsilon: float | None, variance: float | None, bound: int | None) -> StudiedNoise:
-    if (epsilon is None) == (variance is None) or (variance is None) != (bound is None):
-        raise InputError("give epsilon, or variance with bound")
-    return EpsilonNoise(epsilon or 0.0) if variance is None or bound is None else BoundedNoise(variance, bound)
 
 
 def interval(
@@ -47,14 +38,7 @@ def interval(
     """
     inside("confidence", confidence)
     at_least("terms", terms, 1, MOST_TERMS)
-    noise = _noise(epsilon, variance, bound)
-    if isinstance(noise, BoundedNoise):
-        law = bounded_law(noise.bound, noise.variance)
-    else:
-        reach = math.ceil(-math.log(NEGLIGIBLE) / noise.epsilon)
-        sizes = np.arange(-reach, reach + 1)
-        law = np.exp(-noise.epsilon * abs(sizes)) * math.tanh(noise.epsilon / 2)  # (1 - q) / (1 + q)
-    chances = law if terms == 1 else _sum_law(law, terms)
+    chances = sum_law(studied_noise(epsilon, variance, bound).law, terms)
     middle = len(chances) // 2
     # Sums of both tails from outside in: the first error whose tails are small enough.
     tails = np.append(2 * np.cumsum(chances[::-1])[:middle][::-1], 0.0)
@@ -68,16 +52,6 @@ def interval(
     )
     inputs = {"printed": printed, "terms": terms, "variance": variance, "bound": bound, "epsilon": epsilon}
     return Figure([low, high], {**inputs, "confidence": confidence}, sentence, {"error": error})
-
-
-def _sum_law(law: FloatArray, terms: int) -> FloatArray:
-    """Law of a sum: by convolution if it is short, else by squaring in the Fourier domain."""
-    if terms <= 8:
-        return sum_law(law, terms)
-    size = (len(law) - 1) * terms + 1
-    chances: FloatArray = np.maximum(np.fft.irfft(np.fft.rfft(law, size) ** terms, size), 0.0)
-    chances /= chances.sum()
-    return chances
 
 
 @dataclass(frozen=True)
@@ -119,7 +93,7 @@ def independence(
     `table` is a tidy file, a DataFrame or a value with the counts of two axes (other axes are summed over). Tables are
     simulated under independence, with the noise on every count, and compared with what is printed.
     """
-    noise = _noise(epsilon, variance, bound)
+    noise = studied_noise(epsilon, variance, bound)
     at_least("samples", samples, 100, 1_000_000)
     if isinstance(table, PublishedTable):
         shown = table

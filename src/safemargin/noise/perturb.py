@@ -23,8 +23,9 @@ from safemargin.core import (
 )
 from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
 from safemargin.io import Hierarchies, tree, write_folder
+from safemargin.noise.columns import RecordColumns
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import MILLIONTHS, Data, KeyedRecords, RecordColumns, read_cells
+from safemargin.noise.records import MILLIONTHS, Data, KeyedRecords, read_cells
 from safemargin.samplers import (
     DECIMAL,
     KeyTable,
@@ -169,13 +170,16 @@ def perturb(
     weight: str | None = None,
     hierarchies: Hierarchies | None = None,
     after: Path | str | Guarantee | None = None,
+    engine: str = "duckdb",
+    master: str | None = None,
     progress: Progress = no_progress,
 ) -> Perturbed:
     """Count records (a file or a DataFrame) with all margins, and add the noise that their keys select.
 
     The p-table is made from a variance and a bound, or given. Keys are those in the column `record_key` (decimals from
     0 to 1, or integers below `modulus`), or hashes of the column `id` with the secret. With `after`, the records are
-    the output of a mechanism with this guarantee; their joint guarantee is unknown.
+    the output of a mechanism with this guarantee; their joint guarantee is unknown. With the engine `spark`, records
+    are counted, and their keys hashed and summed, on the cluster `master`.
     """
     columns = RecordColumns(tuple(by), record_key, id, count, weight)
     _check_call(columns, secret)
@@ -187,7 +191,7 @@ def perturb(
     hashed = None if secret is None else partial(record_keys, secret=read_secret(Path(secret)))
     if before is not None:
         _check_after(records if isinstance(records, str | Path) else "data", columns, before)
-    cells = read_cells(records, columns, form, hashed, progress)
+    cells = read_cells(records, columns, form, hashed, progress, engine, master)
     trees = _trees(columns, cells, hierarchies or {})
     counts = _spread(trees, cells, cells.counts)
     # Both parts of the keys are summed over the margins, so that 64-bit sums stay exact.

@@ -4,13 +4,23 @@ import math
 
 import numpy as np
 
-from safemargin.noise.averaging import chebyshev_success, epsilon_of, gaussian_success, variance_needed, variance_of
-from safemargin.noise.calculators import tail_chance, utility_limit
+from safemargin.noise.calculators import (
+    Wishes,
+    epsilon_of,
+    gaussian_success,
+    reveal_chance,
+    tail_chance,
+    tuples_needed,
+    utility_limit,
+    variance_needed,
+    variance_of,
+)
 from safemargin.noise.charts import curve_chart, heat_chart, histogram_chart
-from safemargin.noise.planner import Output, Wishes, entropy_chance
-from safemargin.noise.reveal import tuples_needed
+from safemargin.noise.redundancy import Output
 from safemargin.ui import Spec
 
+DOT = " •"
+"""Marks noise that a constraint allows."""
 ERRORS = (20, 50, 100)
 """Errors whose chance Fig. 4 draws against epsilon."""
 VARIANCES = tuple(0.5 * n for n in range(1, 13))
@@ -68,22 +78,21 @@ def tuple_rows(most: int, wishes: Wishes) -> list[Spec]:
     for bound in range(1, wishes.largest_bound + 1):
         for variance in VARIANCES:
             if variance <= bound * (bound + 1) / 3:
-                needed = tuples_needed(entropy_chance(bound, variance, 2), wishes.confidence)
+                needed = tuples_needed(reveal_chance(bound, variance, 2), wishes.confidence)
                 size = math.inf if needed is None else math.log10(needed)
                 rows.append(
                     {
                         "x": variance,
                         "y": bound,
                         "value": min(size, 20.0),
-                        "label": f"{min(size, 99):.0f}",
-                        "dot": needed is None or needed > most,
+                        "label": f"{min(size, 99):.0f}{DOT if needed is None or needed > most else ''}",
                     }
                 )
     return rows
 
 
 def averaging_rows(output: Output, letter: str, values: tuple[float, ...], wishes: Wishes) -> list[Spec]:
-    """For every k/t^2 and noise, how often a mean is right (annex B.3) and at least (Eq. 12)."""
+    """For every k/t^2 and noise, how often a mean is right (annex B.3)."""
     own = {round(ratio, 4) for ratio in (output.ratio, min(output.fresh_ratios))}
     rows: list[Spec] = []
     for ratio in sorted({*(round(ratio, 4) for ratio in RATIOS), *own}):
@@ -95,9 +104,7 @@ def averaging_rows(output: Output, letter: str, values: tuple[float, ...], wishe
                     "x": round(value, 2),
                     "y": ratio,
                     "value": 100 * chance,
-                    "label": f"{100 * chance:.0f}",
-                    "dot": chance <= wishes.confidence,
-                    "least": 100 * chebyshev_success(ratio, variance),
+                    "label": f"{100 * chance:.0f}{DOT if chance <= wishes.confidence else ''}",
                 }
             )
     return rows

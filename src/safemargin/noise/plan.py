@@ -6,27 +6,23 @@ from pathlib import Path
 
 from safemargin import ui
 from safemargin.core import InputError
-from safemargin.noise.averaging import variance_needed
-from safemargin.noise.calculators import CONFIDENCE
+from safemargin.noise.calculators import CONFIDENCE, Wishes, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
+from safemargin.noise.laws import LAWS as TRUNCATED
 from safemargin.noise.pictures import pictures
 from safemargin.noise.planner import (
     Band,
     Drop,
-    Output,
     Point,
     TruncatedPoint,
-    Wishes,
     cut,
     epsilon_band,
-    judge,
     plane,
+    recommended,
     rounded_up,
 )
 from safemargin.noise.programme import Programme, load_programme
-from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number
-from safemargin.noise.redundancy import tuples as count_tuples
-from safemargin.noise.truncated import LAWS as TRUNCATED
+from safemargin.noise.redundancy import COLUMNS, Output, Redundancy, count, redundancies, short_number
 from safemargin.samplers import at_least, positive
 
 MOST_DROPPED = 10
@@ -280,39 +276,20 @@ def plan(
     return made if made.recommended is not None else replace(made, drop=dropped(loaded, wishes))
 
 
-def count(programme: Programme, name: str) -> Output:
-    """What the constraints need to know of a programme."""
-    same, fresh = redundancies(programme), redundancies(programme, same_noise=False)
-    return Output(
-        name,
-        min(entry.linear for entry in same),
-        tuple(entry.linear for entry in fresh),
-        count_tuples(programme),
-        programme.small_areas,
-        tuple(table.name for table in programme.tables),
-        same,
-        fresh,
-        programme.title or Output.title,
-    )
-
-
 def planned(output: Output, wishes: Wishes) -> NoisePlan:
     """Try every noise on what the constraints follow from."""
     least = variance_needed(output.ratio, wishes.confidence)
-    # The least noise that survives: the variance that averaging needs, in the smallest bound that is not disclosed.
-    bounds = range(1, wishes.largest_bound + 1)
-    tried = (judge(rounded_up(least), bound, output.ratio, output.tuples, wishes) for bound in bounds)
     return NoisePlan(
         output,
         wishes,
         least,
         plane(output.ratio, output.tuples, wishes, least),
         epsilon_band(output.small_areas, output.fresh_ratios, wishes, output.ratio),
-        next((point for point in tried if point.fate == "survives"), None),
+        recommended(output, wishes),
         tuple(
             point
             for law in TRUNCATED
-            for bound in bounds
+            for bound in range(1, wishes.largest_bound + 1)
             if (point := cut(law, bound, rounded_up(least), output.tuples, wishes)) is not None
         ),
     )

@@ -8,55 +8,28 @@ every table. Truncated noise has both a bound and an (epsilon, delta); each stat
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from safemargin.noise.averaging import epsilon_of, gaussian_success, variance_needed
-from safemargin.noise.calculators import CONFIDENCE, utility_limit
-from safemargin.noise.redundancy import Redundancy
-from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
-from safemargin.noise.truncated import hockey_stick, law_variance, truncated_law
-from safemargin.samplers import at_least, inside, positive
+from safemargin.noise.calculators import (
+    MOST_PARTS,
+    Wishes,
+    edge_chance,
+    epsilon_of,
+    gaussian_success,
+    reveal_chance,
+    reveal_risk,
+    utility_limit,
+    variance_needed,
+)
+from safemargin.noise.laws import hockey_stick, law_variance, truncated_law
+from safemargin.noise.redundancy import Output, Splits
 
 RELAXED = 0.8
 """How often averaging may be right where constraints are loosened a little."""
 STEP = 0.25
 """Step between variances on the plane."""
 ENOUGH_PARTS = 8
-Splits = Mapping[str, Mapping[int, int]]
-"""Per variable: how many counts are printed beside their parts, by the number of parts."""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What an office accepts: how sure an onlooker may be, the largest bound, and the error of a small area."""
-
-    confidence: float = CONFIDENCE
-    largest_bound: int = 10
-    area_error: float = 20
-
-    def __post_init__(self) -> None:
-        inside("confidence", self.confidence)
-        at_least("largest_bound", self.largest_bound, 1, 100)
-        positive("area_error", self.area_error)
-
-
-@dataclass(frozen=True)
-class Output:
-    """What the constraints follow from: worths of estimates in units of one count's variance, with the same noise for
-    the same participants and with new noise in every table, counts beside their parts, and the number of small areas.
-    """
-
-    name: str
-    ratio: float
-    fresh_ratios: tuple[float, ...]
-    tuples: Splits
-    small_areas: int
-    tables: tuple[str, ...] = ()
-    statistics: tuple[Redundancy, ...] = ()
-    fresh: tuple[Redundancy, ...] = ()
-    title: str = "Programme of tables"
 
 
 @dataclass(frozen=True)
@@ -149,12 +122,6 @@ def bound_risk(bound: int, splits: Splits, chance: Callable[[int], float]) -> fl
     return max(risks)
 
 
-@lru_cache(maxsize=4096)
-def entropy_chance(bound: int, variance: float, parts: int) -> float:
-    """Chance that one count beside its parts discloses the bound of noise of largest entropy."""
-    return reveal_chance(bound, variance, parts)
-
-
 def plane(ratio: float, splits: Splits, wishes: Wishes, least: float) -> tuple[Point, ...]:
     widest = wishes.largest_bound + max(2, wishes.largest_bound // 5)  # show a little of what is too wide
     most = max(6.0, min(2 * least, widest * (widest + 1) / 3))
@@ -182,7 +149,7 @@ def judge(variance: float, bound: int, ratio: float, splits: Splits, wishes: Wis
     averaged = gaussian_success(ratio, variance)
     if variance > bound * (bound + 1) / 3:  # uniform noise has the largest variance
         return Point(variance, bound, "impossible", averaged, 1.0)
-    risk = bound_risk(bound, splits, lambda parts: entropy_chance(bound, variance, parts))
+    risk = bound_risk(bound, splits, lambda parts: reveal_chance(bound, variance, parts))
     if bound > wishes.largest_bound:
         fate = "too wide"
     elif risk > wishes.confidence:
@@ -206,6 +173,14 @@ def cut(law: str, bound: int, variance: float, splits: Splits, wishes: Wishes) -
     chances = truncated_law(law, parameter, bound)
     # Gaussian noise has many pairs of epsilon and delta: the epsilon of geometric noise of this variance is comparable.
     epsilon = epsilon_of(variance) if law == "gaussian" else parameter
-    risk = bound_risk(bound, splits, lambda parts: reveal_chance(bound, parts=parts, law=chances))
+    risk = bound_risk(bound, splits, lambda parts: edge_chance(chances, parts))
     fate = "bound disclosed" if risk > wishes.confidence else "survives"
     return TruncatedPoint(law, bound, parameter, epsilon, hockey_stick(chances, epsilon), risk, fate)
+
+
+def recommended(output: Output, wishes: Wishes) -> Point | None:
+    """The least noise that survives: the variance that averaging needs, in the smallest bound that is not disclosed."""
+    variance = rounded_up(variance_needed(output.ratio, wishes.confidence))
+    bounds = range(1, wishes.largest_bound + 1)
+    tried = (judge(variance, bound, output.ratio, output.tuples, wishes) for bound in bounds)
+    return next((point for point in tried if point.fate == "survives"), None)

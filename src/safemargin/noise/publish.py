@@ -29,11 +29,13 @@ from safemargin.core import (
 )
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
 from safemargin.io import WRITERS, file_name, json_bytes, rows_of, write_folder
-from safemargin.noise.plan import plan
+from safemargin.noise.calculators import Wishes
+from safemargin.noise.columns import RecordColumns
+from safemargin.noise.laws import hockey_stick, truncated_bound, truncated_delta, truncated_law
+from safemargin.noise.planner import recommended
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
-from safemargin.noise.records import Data, RecordColumns, read_cells
-from safemargin.noise.redundancy import published_statistics
-from safemargin.noise.truncated import hockey_stick, truncated_bound, truncated_delta, truncated_law
+from safemargin.noise.records import Data, read_cells
+from safemargin.noise.redundancy import count, published_statistics
 from safemargin.samplers import (
     HASHED,
     LARGEST_BOUND,
@@ -53,6 +55,11 @@ from safemargin.ui import Document, Report, Result, plural
 MOST_CELLS = 5_000_000
 """Cells of all statistics together."""
 LAWS = ("keys", "geometric", "laplace", "gaussian")
+Drawn = Geometric | RoundedLaplace | DiscreteGaussian
+WITH_EPSILON: Mapping[str, tuple[type[Geometric | RoundedLaplace], str]] = {
+    "geometric": (Geometric, "two-sided geometric noise"),
+    "laplace": (RoundedLaplace, "Laplace noise rounded to integers"),
+}
 AddNoise = Callable[[IntArray, IntArray], IntArray]
 """Noisy counts from counts and the cell of every profile."""
 
@@ -121,7 +128,7 @@ def publish(
     delta: float | None = None,
     sampler: str | None = None,
 ) -> NoisyProgramme:
-    """Count every statistic of a programme from records (a file or a DataFrame), and add noise to it.
+    """Publish a whole programme: count every statistic from records (a file or a DataFrame), and add noise to it.
 
     With `law` "keys" the people in a cell select its noise: `id` is the column that distinguishes people, the same in
     every release, and without a variance and a bound the plan's recommendation is used. "geometric" and "laplace" noise
@@ -136,7 +143,7 @@ def publish(
         raise InputError("id and secret go with the law keys, which needs both")
     parameters: dict[str, float | int | None]
     stated, hidden = None, b""
-    noise: Geometric | RoundedLaplace | DiscreteGaussian | None = None
+    noise: Drawn | None = None
     if law == "keys":
         if epsilon is not None or delta is not None or sampler is not None:
             raise InputError("epsilon, delta and sampler go with the laws geometric, laplace and gaussian")
@@ -168,7 +175,7 @@ def _planned(programme: Programme, name: str, variance: float | None, bound: int
         raise InputError("give variance with bound, or neither")
     if variance is not None and bound is not None:
         return variance, bound
-    best = plan(programme).recommended
+    best = recommended(count(programme, name), Wishes())
     if best is None:
         raise InputError(f"{name}: no noise within 10 survives (see noise plan); give variance and bound")
     return best.variance, best.bound
@@ -176,7 +183,7 @@ def _planned(programme: Programme, name: str, variance: float | None, bound: int
 
 def _drawn(
     law: str, statistics: int, epsilon: float | None, variance: float | None, bound: int | None, delta: float | None
-) -> tuple[Geometric | RoundedLaplace | DiscreteGaussian, Guarantee, dict[str, float | int | None]]:
+) -> tuple[Drawn, Guarantee, dict[str, float | int | None]]:
     """Noise without keys, its guarantee for all statistics, and its parameters, which are public."""
     if bound is not None and delta is not None:
         raise InputError("give one of bound and delta")
@@ -187,16 +194,13 @@ def _drawn(
     own = variance if law == "gaussian" else None
     if delta is not None and epsilon is not None:
         bound = _bound(law, epsilon, delta, own)
-    noise: Geometric | RoundedLaplace | DiscreteGaussian
-    if law == "geometric":
-        noise = Geometric(positive("epsilon", epsilon or 0.0), bound)
-        name, size = "two-sided geometric noise", f"epsilon {epsilon:g}"
-    elif law == "laplace":
-        noise = RoundedLaplace(positive("epsilon", epsilon or 0.0), bound)
-        name, size = "Laplace noise rounded to integers", f"epsilon {epsilon:g}"
-    else:
+    noise: Drawn
+    if law == "gaussian":
         noise = DiscreteGaussian(Fraction(positive("variance", variance or 0.0)), bound)
         name, size = "discrete Gaussian noise", f"variance {variance:g}"
+    else:
+        kind, name = WITH_EPSILON[law]
+        noise, size = kind(positive("epsilon", epsilon or 0.0), bound), f"epsilon {epsilon:g}"
     cut = "" if bound is None else f", drawn again beyond {bound}"
     start = (
         f"Every count has independent {name} ({size}{cut}). A person is in one cell of each of {statistics} statistics"

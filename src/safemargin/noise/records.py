@@ -1,6 +1,5 @@
 """Records with keys: how many there are in every combination of categories, and the sums of their keys."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +7,15 @@ import duckdb
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, Progress, frozen, no_progress
-from safemargin.io import DuckSource, check_columns, check_labels, open_data
+from safemargin.io import DuckSource, SparkSource, check_columns, check_labels, open_records
+from safemargin.noise.columns import COUNT_MOST, WEIGHT_MOST, RecordColumns, reasons
+from safemargin.noise.records_spark import Hash, sum_cells
 from safemargin.samplers import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
 """Weights are added up in these, exactly."""
 AT_ONCE = 200_000
 """Ids that are fetched and hashed at a time."""
-Hash = Callable[[list[str]], IntArray]
 Data = Any
 """A path, a DataFrame (pandas or polars), an Arrow table, or rows as mappings."""
 
@@ -34,50 +34,57 @@ class KeyedRecords:
     weight_values: FloatArray
 
 
-@dataclass(frozen=True)
-class RecordColumns:
-    """Which columns are axes, and which hold the key or the id of a record, the number of records, and their weight."""
-
-    axes: tuple[str, ...]
-    key: str | None = None
-    id: str | None = None
-    count: str | None = None
-    weight: str | None = None
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every column that is read."""
-        return (*self.axes, *filter(None, (self.key, self.id, self.count, self.weight)))
-
-
 def read_cells(
     data: Data,
     columns: RecordColumns,
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
     progress: Progress = no_progress,
+    engine: str = "duckdb",
+    master: str | None = None,
 ) -> KeyedRecords:
-    """The cells of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
-    source = open_data(data)
-    if not isinstance(source, DuckSource):
+    """The cells of records: keys are in a column, written as `form` says, or `hashed` makes them from ids.
+
+    With the engine `spark`, all of that is done on the cluster `master`.
+    """
+    source = open_records(data, engine, master)
+    if not isinstance(source, DuckSource | SparkSource):
         raise InputError(f"{data}: records with keys are read from CSV, Parquet and JSON files")
     path = source.path
     if not columns.axes:
         raise InputError(f"{path}: name the axes (by), e.g. sex,age")
     if len(set(columns.axes)) < len(columns.axes):
         raise InputError(f"{path}: by = {','.join(columns.axes)}: names an axis twice")
+    if isinstance(source, SparkSource):
+        progress("summing keys in Spark")
+        summed = sum_cells(source, columns, form, hashed)
+        return _keyed(summed.cells, summed.weights, summed.columns, summed.form)
     check_columns(path, source.fields, columns.all)
     with source.connected() as database:
         for column, rule, reason in _rules(source, columns, form):
             _refuse(database, source, column, rule, reason)
         if columns.id is not None:
             _refuse_twice(database, source, columns.id)
+    return _keyed(source, source, columns, form, hashed, progress)
+
+
+def _keyed(
+    source: DuckSource,
+    weighted: DuckSource,
+    columns: RecordColumns,
+    form: KeyForm,
+    hashed: Hash | None = None,
+    progress: Progress = no_progress,
+) -> KeyedRecords:
+    """The cells of records whose values are in order; `weighted` has the weights of single rows."""
+    with source.connected() as database:
         labels, counts, weights, keys = _grouped(database, source, columns, form)
         if hashed is not None and columns.id is not None:
             form, keys = HASHED, _hashed(database, source, columns, hashed, len(counts), progress)
-        values = _weight_values(database, source, columns)
+    with weighted.connected() as database:
+        values = _weight_values(database, weighted, columns)
     for a, name in enumerate(columns.axes):
-        check_labels(path, name, len({row[a] for row in labels}))
+        check_labels(source.path, name, len({row[a] for row in labels}))
     return KeyedRecords(columns.axes, labels, counts, keys, form, weights, values)
 
 
@@ -94,25 +101,27 @@ def _weight_values(database: duckdb.DuckDBPyConnection, source: DuckSource, colu
 
 def _rules(source: DuckSource, columns: RecordColumns, form: KeyForm) -> list[tuple[str, str, str]]:
     """What every value of a column must satisfy, as SQL and as a sentence."""
-    rules = []
+    rules, said = [], reasons(columns, form)
     if columns.key is not None:
         field = source.fields[columns.key]
         if form.is_decimal:
             rule = f"try_cast({field} as decimal(38, 15)) between 0 and 1"
-            rules.append((columns.key, rule, "a record key is a number from 0 to 1"))
+            rules.append((columns.key, rule, said[columns.key]))
         else:
             rule = f"try_cast({field} as bigint) between 0 and {form.modulus - 1}"
-            rules.append((columns.key, rule, f"a record key is an integer from 0 to {form.modulus - 1}"))
+            rules.append((columns.key, rule, said[columns.key]))
     if columns.count is not None:
         integer = f"try_cast({source.fields[columns.count]} as bigint)"
-        # A cast to bigint rounds 2.5; comparing with the double refuses it. Doubles are exact up to 2**53.
-        rule = f"{integer} between 0 and {2**53} and {integer} = try_cast({source.fields[columns.count]} as double)"
-        rules.append((columns.count, rule, "a count is an integer, not negative"))
+        # A cast to bigint rounds 2.5; comparing with the double refuses it.
+        rule = (
+            f"{integer} between 0 and {COUNT_MOST} and {integer} = try_cast({source.fields[columns.count]} as double)"
+        )
+        rules.append((columns.count, rule, said[columns.count]))
     if columns.weight is not None:
-        rule = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {10**12}"
-        rules.append((columns.weight, rule, "a weight is a number, not negative"))
+        rule = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {WEIGHT_MOST}"
+        rules.append((columns.weight, rule, said[columns.weight]))
     if columns.id is not None:
-        rules.append((columns.id, f"coalesce({source.fields[columns.id]}::varchar, '') <> ''", "an id is not empty"))
+        rules.append((columns.id, f"coalesce({source.fields[columns.id]}::varchar, '') <> ''", said[columns.id]))
     return rules
 
 
@@ -144,7 +153,7 @@ def _grouped(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: R
         f"coalesce({source.fields[axis]}::varchar, '') as {name}"
         for axis, name in zip(columns.axes, names, strict=True)
     )
-    count = "count(*)" if columns.count is None else f"sum({source.fields[columns.count]}::bigint)"
+    count = source.number if columns.count is None else f"sum({source.fields[columns.count]}::bigint)"
     weight = "null" if columns.weight is None else f"sum({source.fields[columns.weight]}::decimal(38, 6))"
     # Sums of decimals and bigints are exact in DuckDB (128 bits); doubles would depend on the order of the records.
     if columns.key is None:

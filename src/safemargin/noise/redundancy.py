@@ -15,12 +15,15 @@ from pathlib import Path
 
 from safemargin.core import TooLargeError
 from safemargin.noise.programme import Programme, Statistic, load_programme
+from safemargin.samplers import at_least
 from safemargin.ui import Document, Grid, Report, Result
 
 MOST_PAIRS = 5_000_000
 """Pairs of a statistic and a finer one that are counted."""
 COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted", "linear")
 LISTED = 10
+Splits = Mapping[str, Mapping[int, int]]
+"""Per variable: how many counts are printed beside their parts, by the number of parts."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,30 @@ class Redundancies(Result):
         return Report(f"{self.programme}: redundancies", Grid(COLUMNS, rows, most=self.limit, wide=True))
 
 
+@dataclass(frozen=True)
+class Output:
+    """What constraints on noise follow from: worths of estimates in units of one count's variance, with the same noise
+    for the same participants and with new noise in every table, counts beside their parts, and small areas.
+    """
+
+    name: str
+    ratio: float
+    fresh_ratios: tuple[float, ...]
+    tuples: Splits
+    small_areas: int
+    tables: tuple[str, ...] = ()
+    statistics: tuple[Redundancy, ...] = ()
+    fresh: tuple[Redundancy, ...] = ()
+    title: str = "Programme of tables"
+
+
 def redundancy(programme: Path | str | Programme, same_noise: bool = True, limit: int = LISTED) -> Redundancies:
     """Count how often every statistic of a programme is represented.
 
     `same_noise` means that the same participants have the same noise in every table, as with cell keys; `limit` is how
     many statistics are shown as text.
     """
+    at_least("limit", limit, 0)
     planned = programme if isinstance(programme, Programme) else load_programme(programme)
     name = planned.title if isinstance(programme, Programme) else str(programme)
     return Redundancies(name, same_noise, redundancies(planned, same_noise=same_noise), limit)
@@ -234,3 +255,19 @@ def tuples(programme: Programme) -> dict[str, dict[int, int]]:
             by_parts = splits.setdefault(programme.variables[v].name, {})
             by_parts[parts] = by_parts.get(parts, 0) + others * programme.size(v, level - 1)
     return {variable.name: splits[variable.name] for variable in programme.variables if variable.name in splits}
+
+
+def count(programme: Programme, name: str) -> Output:
+    """What constraints on noise follow from, of a programme."""
+    same, fresh = redundancies(programme), redundancies(programme, same_noise=False)
+    return Output(
+        name,
+        min(entry.linear for entry in same),
+        tuple(entry.linear for entry in fresh),
+        tuples(programme),
+        programme.small_areas,
+        tuple(table.name for table in programme.tables),
+        same,
+        fresh,
+        programme.title or Output.title,
+    )

@@ -1,81 +1,22 @@
 """The whole program on other answers: for an attack, for what a release carries, and for whoever verifies it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from safemargin.audit.rerun import Rerun, as_seen
-from safemargin.bounds import build_system
+from safemargin.audit.rerun import as_seen
 from safemargin.core import (
     Group,
-    IntArray,
-    Onlooker,
     Progress,
     PublishedTable,
     Table,
-    Tally,
     Target,
-    frozen,
     label,
     no_progress,
     onlooker_with_roll,
 )
-from safemargin.release.decide.decide import decide, decided
-from safemargin.release.decide.maximise import maximise
-from safemargin.release.decide.prove import listed_tables, only_table, votes_by_axis
-from safemargin.release.decide.rerun import Reasons
-from safemargin.release.draft import Draft
-from safemargin.release.inputs import Inputs
-from safemargin.release.plan import Wanted
-from safemargin.release.publish import publish
-from safemargin.release.witnesses import EARLIER, FACTS, NO_ROLL, NO_TABLES, WITNESSES, Carried, in_order
-
-
-def rule_of(
-    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
-) -> Rerun | None:
-    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
-    if not table.knows_composition:
-        return None
-    roll = onlooker_with_roll(table, "joint").roll[0]
-    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
-
-    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
-        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
-        plan = decide(other, target, onlookers, protect=protect)
-        if wanted:
-            plan = maximise(plan, other, wanted, onlookers, protect=protect)
-        return publish(plan, other).tables
-
-    return rerun
-
-
-def carried_by(inputs: Inputs, draft: Draft) -> Carried | str:
-    """The witnesses of a release for its folder, or why they are not carried.
-
-    They follow from the release, the roll and the rule (`Reasons` and `certify` read nothing else, and a test has other
-    true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow
-    from that too, and would disclose it to everybody who has the roll.
-    """
-    table, plan = inputs.table, draft.plan
-    if plan.guarantees or inputs.slack:
-        return "counts are noised, or may be off"
-    if any(onlooker.facts for onlooker in inputs.onlookers):
-        return FACTS
-    if any(onlooker.past is not None for onlooker in inputs.onlookers):
-        return EARLIER
-    if not table.knows_composition or not all(o.composition(table.schema.names) == "joint" for o in inputs.onlookers):
-        return NO_ROLL
-    tables = plan.tables
-    if plan.maximum is not None and not tables:
-        known = build_system(draft.publication.tables, inputs.onlookers[0])
-        same = [counts for counts in plan.witness if known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, table.schema)
-    roll = table.people(table.schema.names)
-    here = roll.counts[:, 0] > 0
-    held = in_order(table.schema, roll.codes[here], roll.counts[here])
-    if not tables:
-        return NO_TABLES if plan.certificate.rule == "rerun" else "no integer tables were found that show it"
-    return Carried(table.schema, inputs.project.protect, inputs.project.wanted, held, tables, plan.parts)
+from safemargin.release.decide.decide import decided
+from safemargin.release.decide.rerun import Reasons, votes_by_axis
+from safemargin.release.release import rule_of
+from safemargin.release.witnesses import WITNESSES, Carried
 
 
 def rerun_failures(

@@ -55,6 +55,10 @@ class AxisOptions(Protocol):
     @property
     def apart(self) -> tuple[tuple[str, str], ...]: ...
     @property
+    def keep(self) -> tuple[str, ...]: ...
+    @property
+    def join(self) -> tuple[tuple[str, ...], ...]: ...
+    @property
     def weights(self) -> Mapping[str, int]: ...
     @property
     def epsilon(self) -> float | None: ...
@@ -97,11 +101,21 @@ def build_axis(
     others = [_labelled(read_hierarchy(path), coding) for path in section.hierarchies or ()]
     pairs = [[coding.label(category) for category in pair] for pair in section.apart]
     weights = {coding.label(category): weight for category, weight in section.weights.items()}
-    for key, listed in (("apart", [category for pair in pairs for category in pair]), ("weights", weights)):
+    kept = [coding.label(category) for category in section.keep]
+    joined = [coding.label(category) for group in section.join for category in group]
+    named = {
+        "apart": [category for pair in pairs for category in pair],
+        "weights": weights,
+        "keep": kept,
+        "join": joined,
+    }
+    for key, listed in named.items():
         for category in listed:
             if category not in categories:
                 raise InputError(f"{where}axes.{name}.{key}: there is no category {category!r}")
     apart = frozenset(frozenset(pair) for pair in pairs)
+    # A category that is kept is apart from every other: no block of groups holds it, whatever the others need.
+    apart |= {frozenset([category, other]) for category in kept for other in categories if other != category}
     if any(len(pair) < 2 for pair in apart):
         raise InputError(f"{where}axes.{name}.apart: a category cannot be kept apart from itself")
     try:
@@ -112,7 +126,14 @@ def build_axis(
 
 
 def _labelled(parents: Mapping[str, str], coding: Coding) -> dict[str, str]:
-    return {coding.label(child): coding.label(parent) for child, parent in parents.items()}
+    """Parents under the names that are published; categories of one name must lie in one area."""
+    named: dict[str, str] = {}
+    for child, parent in parents.items():
+        above = coding.label(parent)
+        if named.setdefault(coding.label(child), above) != above:
+            both = f"{named[coding.label(child)]!r} and {above!r}"
+            raise InputError(f"{coding.label(child)!r} lies in {both}; every category needs one parent")
+    return named
 
 
 def seen_categories(

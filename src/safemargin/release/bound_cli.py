@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from safemargin.bounds import SORTS
-from safemargin.bounds import bound as run_bound
 from safemargin.core import InputError, Target
+from safemargin.release.bound import bound as run_bound
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
 from safemargin.ui import (
@@ -41,6 +41,10 @@ def bound(
     roll: Rolls = None,
     fact: Facts = None,
     target: Axes = None,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(help="One cell and its two extreme tables, e.g. age=young (repeatable; option=NAME for one)."),
+    ] = None,
     beta: Beta = None,
     kappa: Kappa = None,
     tau: Tau = None,
@@ -63,13 +67,20 @@ def bound(
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     check_page(page)
+    asked = None if cell is None else _cell(cell)
     given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
     with progress_bar("bounding") as progress:
         if given is not None:
             project = Project.load(given)
             inputs, aim = read_inputs(project), override_target(project.target, beta, kappa, tau)
             exposure = run_bound(
-                inputs.table, inputs.onlookers[0], target=target, aim=aim, decide=decide, progress=progress
+                inputs.table,
+                inputs.onlookers[0],
+                target=target,
+                cell=asked,
+                aim=aim,
+                decide=decide,
+                progress=progress,
             )
         else:
             exposure = run_bound(
@@ -77,6 +88,7 @@ def bound(
                 roll=roll or (),
                 facts=fact or (),
                 target=target,
+                cell=asked,
                 aim=override_target(Target(), beta, kappa, tau),
                 count=count,
                 option=option,
@@ -96,3 +108,14 @@ def bound(
         exposure.show(out, limit, sort)
     if exposure.disclosed:
         raise typer.Exit(1)
+
+
+def _cell(parts: list[str]) -> dict[str, str]:
+    """A cell from its axes and categories."""
+    pairs = [part.partition("=") for part in parts]
+    for part, (axis, sign, _) in zip(parts, pairs, strict=True):
+        if not sign or not axis:
+            raise InputError(f"--cell {part[:60]!r}: write AXIS=CATEGORY, e.g. age=young")
+        if [other for other, _, _ in pairs].count(axis) > 1:
+            raise InputError(f"--cell {part[:60]!r}: {axis!r} is named twice")
+    return {axis: category for axis, _, category in pairs}

@@ -24,6 +24,7 @@ from safemargin.ui import (
     Beta,
     Json,
     Kappa,
+    Master,
     Page,
     Rolls,
     Tau,
@@ -55,7 +56,7 @@ def release(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the release.")] = None,
     engine: Annotated[str | None, typer.Option(help="What counts the rows: duckdb (default) or spark.")] = None,
-    master: Annotated[str | None, typer.Option(help="Cluster of Spark, e.g. spark://HOST:7077.")] = None,
+    master: Master = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
     draft: Annotated[
         bool, typer.Option("--draft", help="Write the confidential report only; publish nothing.")

@@ -6,13 +6,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.io import ConfigSection, CountedTable, Distant, File, Files, Name, Names, Pair, distinct, open_counted
-from safemargin.release.coding import Coding, Edge
+from safemargin.io import ConfigSection, Distant, File, Files, Name, Names, Pair, distinct
+from safemargin.release.coding import Coding, Edge, band_names
+
+JOINED = " + "
+"""Between the names of categories that a project joins; those that the program merges have another sign."""
 
 
 def _wrong(text: str, **said: object) -> PydanticCustomError:
@@ -50,6 +53,7 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+Distinct = Annotated[Names, AfterValidator(distinct)]
 Values = Annotated[tuple[str, ...], Field(min_length=1, strict=False), BeforeValidator(_listed)]
 Bands = Annotated[tuple[Edge, ...], PlainValidator(_edges, json_schema_input_type=list[float | date])]
 Day = Annotated[date | None, PlainValidator(_day, json_schema_input_type=date)]
@@ -71,7 +75,7 @@ class DataSection(ConfigSection):
     master: Name | None = Field(default=None, description="cluster of Spark, as in spark://HOST:7077; default: local")
     table: Name | None = Field(default=None, description="table of a database, or sheet of an Excel file")
     answer: Name = Field(description="column with the answer")
-    options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
+    options: Distinct | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
     blank: Name | None = Field(
         default=None, description="option that an empty answer counts as; without it, it is an error"
     )
@@ -106,21 +110,10 @@ class DataSection(ConfigSection):
         assert self.file is not None
         return self.file
 
-    def open(self) -> CountedTable:
-        """The table, opened once: every read of it must agree."""
-        where = self.source or self.file
-        assert where is not None
-        return open_counted(where, self.table, self.encoding, self.engine, self.master)
-
     @property
     def coding(self) -> Coding:
         """What the values of the answer mean."""
         return Coding(frozenset(self.missing), self.blank or "", self.labels)
-
-    @field_rule("options")
-    @classmethod
-    def _options_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return value if value is None else distinct(value)
 
     @field_rule("blank")
     @classmethod
@@ -135,7 +128,7 @@ class AxisSection(ConfigSection):
     """How one axis is read; its key is its name."""
 
     column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
-    categories: Names | None = Field(
+    categories: Distinct | None = Field(
         default=None, description="allowed categories in order; default: those seen, sorted"
     )
     label: Name | None = Field(
@@ -151,21 +144,22 @@ class AxisSection(ConfigSection):
     )
     ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
     parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
-    levels: Names | None = Field(default=None, description="columns with wider areas, from fine to coarse")
+    levels: Distinct | None = Field(default=None, description="columns with wider areas, from fine to coarse")
     hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent, or an .hrc file")
     hierarchies: Files | None = Field(default=None, description="further hierarchies of the same categories")
     apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
         default=(), description="pairs of categories that are never merged into one group"
     )
+    keep: Annotated[tuple[Name, ...], Field(strict=False)] = Field(
+        default=(), description="categories that are never merged with others"
+    )
+    join: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
+        default=(), description='categories that are always counted as one, as in [["North", "South"]]'
+    )
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="noise every count of the axis, at this cost per person"
     )
     weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
-
-    @field_rule("categories", "levels")
-    @classmethod
-    def _values_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return value if value is None else distinct(value)
 
     @field_rule("weights")
     @classmethod
@@ -190,6 +184,27 @@ class AxisSection(ConfigSection):
                 raise _wrong("{name}: {label} is also a value with a label of its own", name=name, label=published)
         return value
 
+    @field_rule("join")
+    @classmethod
+    def _joins_differ(cls, value: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        distinct(tuple(name for group in value for name in group))
+        if any(len(group) < 2 for group in value):
+            raise _wrong("a group needs at least two categories")
+        return value
+
+    @model_rule(mode="after")
+    def _joins_are_neighbours(self) -> Self:
+        order = band_names(self.bands) or self.categories or ()
+        for group in self.join if self.is_ordered else ():
+            shown = [place for place, name in enumerate(order) if self.labels.get(name, name) in group or name in group]
+            if len(shown) < len(group):
+                raise _wrong(
+                    "joins {names} of an ordered axis: list all of them in categories", names=" and ".join(group)
+                )
+            if shown[-1] - shown[0] >= len(shown):
+                raise _wrong("joins {names}, which are not neighbours in the order", names=" and ".join(group))
+        return self
+
     @model_rule(mode="after")
     def _bands_alone(self) -> Self:
         if self.bands and self.categories is not None:
@@ -206,4 +221,10 @@ class AxisSection(ConfigSection):
     def coding(self, data: DataSection | None) -> Coding:
         """What the values of the column mean."""
         absent, decimal = ([""], ".") if data is None else (data.missing, data.decimal)
-        return Coding(frozenset(absent), self.missing or "", self.labels, self.bands, self.age_on, decimal)
+        return Coding(frozenset(absent), self.missing or "", self.published, self.bands, self.age_on, decimal)
+
+    @property
+    def published(self) -> Mapping[str, str]:
+        """What values are called in tables, if not by their own name: by a label, or that of the joined group."""
+        joined = {name: JOINED.join(group) for group in self.join for name in group}
+        return {**joined, **{value: joined.get(text, joined.get(value, text)) for value, text in self.labels.items()}}

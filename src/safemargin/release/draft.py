@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import zip_longest
 from pathlib import Path
 
 from rich.console import Console
@@ -12,11 +13,45 @@ from safemargin.core import OutputError
 from safemargin.io import json_bytes, write_folder
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.plan import Evidence
-from safemargin.release.report.context import ReportContext
+from safemargin.release.report.answers import (
+    Origin,
+    alternatives_rows,
+    alternatives_section,
+    files_section,
+    three_answers,
+    verdict,
+)
+from safemargin.release.report.context import ReportContext, headline
 from safemargin.release.report.document import release_document
-from safemargin.release.report.report import Origin, decision_record, release_report, three_answers, verdict
-from safemargin.release.report.words import headline
-from safemargin.ui import Document, Report, Result, render_report, show_report
+from safemargin.release.report.sections import (
+    certificate_section,
+    cost_section,
+    decisions_section,
+    exposed_section,
+    glossary_section,
+    margins_section,
+    onlookers_section,
+    rates_section,
+    rejected_section,
+)
+from safemargin.ui import (
+    Answers,
+    Document,
+    Figures,
+    Grid,
+    Headline,
+    OnPage,
+    Paragraph,
+    Part,
+    Points,
+    Report,
+    Result,
+    Section,
+    Signatures,
+    exact_percent,
+    render_report,
+    show_report,
+)
 
 PREVIEW = "confidential/preview.html"
 """The page for the public, as it would be."""
@@ -128,3 +163,72 @@ def confidential_files(
         **({"confidential/roll.csv": draft.roll} if published and draft.roll else {}),
         **({PREVIEW: draft.preview} if draft.preview else {}),
     }
+
+
+TASKS = ("decided by", "checked by")
+"""What the two who sign a decision record did."""
+BANNER = ("Confidential.", "The reasons on this page look at votes. Do not publish it.")
+
+
+def release_report(context: ReportContext, origin: Origin, certificates: Mapping[str, str] | None = None) -> Report:
+    """Everything for the office that made the release. It holds reasons that look at votes.
+
+    `certificates` are files by table of several axes: the terminal then says whom each omitted one would expose.
+    """
+    plan = context.plan
+    return Report(
+        context.title,
+        *first_screen(context, origin),
+        *(Paragraph(note, "warning") for note in plan.notes),
+        exposed_section(context),
+        cost_section(context),
+        margins_section(context, certificates),
+        OnPage(decisions_section(context), rates_section(context)),
+        onlookers_section(context),
+        rejected_section(context) if plan.refusals else OnPage(rejected_section(context)),
+        OnPage(context.result),
+        certificate_section(context),
+        OnPage(glossary_section(context)),
+        banner=BANNER,
+    )
+
+
+def first_screen(context: ReportContext, origin: Origin) -> list[Part]:
+    """May I publish, what did it cost, who would be exposed; the folders; what else could be done."""
+    state, sentence, detail = verdict(context)
+    return [
+        Headline(state, sentence, detail),
+        Answers(three_answers(context)),
+        files_section(origin),
+        alternatives_section(context, origin),
+    ]
+
+
+def decision_record(context: ReportContext, origin: Origin, names: Sequence[str] = ()) -> Report:
+    """The record to be printed and signed: limits, attempts, what was decided, and by whom."""
+    _, sentence, detail = verdict(context)
+    target = context.plan.target
+    limits = {
+        "no share may be inferred below": exact_percent(target.beta),
+        "or above": exact_percent(1 - target.beta),
+        "least people of a published group": target.kappa,
+        "a count is disclosed if known to within": f"± {target.tau}",
+    }
+    columns, rows = alternatives_rows(context)
+    return Report(
+        f"Decision record: {context.title}",
+        Paragraph(sentence, "strong"),
+        detail,
+        files_section(origin),
+        Section(
+            "Limits",
+            Figures(limits),
+            f"Onlookers considered: {', '.join(context.onlookers) or 'none'}.",
+            Points(context.plan.notes),
+        ),
+        Section("Attempts", Grid(columns, rows), Points([str(refusal) for refusal in context.plan.refusals[:10]])),
+        cost_section(context),
+        Section("Certificate", context.plan.certificate.statement),
+        Signatures([f"{task} {name}".rstrip() for task, name in zip_longest(TASKS, names, fillvalue="")]),
+        banner=BANNER,
+    )

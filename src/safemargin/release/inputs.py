@@ -4,205 +4,53 @@ Microdata are grouped once in the engine; the rest is numpy. Only the combinatio
 of the categories. Sealed elections are one tally per axis with the total beside them, and never two axes together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from safemargin.core import (
-    UNBOUNDED,
-    Axis,
     InputError,
-    IntArray,
     Onlooker,
-    Profile,
-    Schema,
     Table,
-    Tally,
     Target,
-    frozen,
     onlooker_with_roll,
-    row_keys,
 )
 from safemargin.io import (
-    BadText,
-    CountedTable,
-    Profiles,
+    Countable,
     check_project_facts,
     is_address,
-    natural_order,
     open_data,
     read_many,
     twice_in,
-    whole_number,
 )
 from safemargin.release.axes import (
-    TidyFile,
-    build_axis,
-    build_rolls,
-    nest,
-    read_rolls,
-    recode,
     renamed,
-    seen_categories,
 )
-from safemargin.release.columns import DataSection
-from safemargin.release.inhabited import inhabited
-from safemargin.release.ledger.chain import Chain
-from safemargin.release.ledger.entries import (
-    Entry,
-    Person,
-    check_same,
-    epsilon_left,
-    person,
-    remember,
-    roll_of,
-    weaknesses,
-)
+from safemargin.release.ledger.entries import check_same, epsilon_left, person, roll_of, weaknesses
 from safemargin.release.ledger.file import open_ledger
 from safemargin.release.ledger.locks import lock_notes
+from safemargin.release.microdata import (
+    inhabited,
+    open_records,
+    tabulate_microdata,
+    tabulate_people,
+)
 from safemargin.release.project import LedgerSection, Project
-from safemargin.release.records import DataRecords, read_records
+from safemargin.release.recording import Book, remember
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate_microdata(
-    project: Project, data: DataSection, source: CountedTable | None = None
-) -> tuple[Table, DataRecords]:
-    """Votes by all axes together, and the roll: given files, or the people in the data."""
-    rolls = read_rolls(project, project.roll_files)
-    records = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])
-    profiles = records.profiles
-    people = _people(data, profiles)
-    options, chosen = _answers(data, profiles, people)
-    coded_axes = [_axis(project, data.place, profiles, name, rolls) for name in project.axes]
-    axes = tuple(axis for axis, _ in coded_axes)
-    schema = Schema(axes, options)
-    codes = np.empty((len(people), len(axes)), dtype=np.int64)
-    for position, (_, column) in enumerate(coded_axes):
-        codes[:, position] = column
-    votes = _pivoted(schema, codes, chosen, people)
-    if not len(votes.counts):
-        raise InputError(f"{data.place}: column {data.count!r} counts nobody; the table is empty")
-    if not rolls:
-        counted = Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
-        return Table(schema, (votes,), (counted,)), records
-    return Table(schema, (votes,), build_rolls(rolls, schema, (votes,))), records
-
-
-def _columns(project: Project, data: DataSection) -> tuple[str, ...]:
-    wanted = [project.column(name) for name in project.axes]
-    for axis in project.axes.values():
-        wanted += axis.levels or ()
-    return tuple(dict.fromkeys([*wanted, data.answer, *([data.count] if data.count else [])]))
-
-
-def _people(data: DataSection, profiles: Profiles) -> IntArray:
-    """How many people each profile stands for."""
-    if data.count is None:
-        return profiles.counts
-    labels, codes = profiles.column(data.count)
-    values = np.zeros(len(labels), dtype=np.int64)
-    for row, text in enumerate(labels):
-        try:
-            values[row] = whole_number(text.replace(",", ".", 1) if data.decimal == "," else text)
-        except BadText as error:
-            reason = error if text else "is empty"
-            raise InputError(f"{data.place}: column {data.count!r}: count {text!r}: {reason}") from None
-    if float(values[codes].astype(np.float64) @ profiles.counts.astype(np.float64)) >= UNBOUNDED:
-        raise InputError(f"{data.place}: column {data.count!r} counts more than {UNBOUNDED} people in all")
-    return values[codes] * profiles.counts
-
-
-def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[tuple[str, ...], IntArray]:
-    """The options, and the option of each profile."""
-    labels, codes = profiles.column(data.answer)
-    coding = data.coding
-    answers = [coding.category(label) for label in labels]
-    if "" in answers:
-        silent = np.array([not answer for answer in answers], dtype=bool)[codes]
-        nobody_said = int(people[silent].sum())
-        raise InputError(
-            f"{data.place}: column {data.answer!r} is empty for {nobody_said} people; set data.blank to what that "
-            "means (or data.skip to skip these rows)"
-        )
-    seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
-    options = tuple(dict.fromkeys(map(coding.label, data.options))) if data.options else tuple(seen)
-    places = {option: code for code, option in enumerate(options)}
-    for answer in answers:
-        if answer not in places:
-            raise InputError(
-                f"{data.place}: column {data.answer!r}: unknown answer {answer!r}; data.options are "
-                f"{', '.join(options)}"
-            )
-    return options, recode(answers, codes, places)
-
-
-def _axis(
-    project: Project, path: Path, profiles: Profiles, name: str, rolls: tuple[TidyFile, ...]
-) -> tuple[Axis, IntArray]:
-    """An axis, and the category of each profile."""
-    section, column, coding = project.axes[name], project.column(name), project.coding(name)
-    labels, _ = profiles.column(column)
-    values = seen_categories(path, column, section, coding, labels)
-    profiles = profiles.relabelled(column, values) if values != labels else profiles
-    labels, codes = profiles.column(column)
-    nested = None
-    if section.levels:
-        # Who has no category lies in no area.
-        areas = np.array([label != coding.missing for label in labels], dtype=bool)[codes]
-        nested = nest(path, profiles.where(areas), column, section.levels)
-    on_roll = [category for file in rolls for category in file.seen(name)]
-    axis = build_axis((path, column), name, section, [*labels, *on_roll], coding, nested)
-    return axis, recode(labels, codes, axis.index)
-
-
-def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray) -> Tally:
-    """One row per occupied combination of categories, one column per option."""
-    keys = row_keys(codes, [len(axis.categories) for axis in schema.axes])
-    _, first, row = np.unique(keys, return_index=True, return_inverse=True)
-    width = len(schema.options)
-    counts = np.zeros(len(first) * width, dtype=np.int64)
-    np.add.at(counts, row * width + chosen, people)
-    table = counts.reshape(-1, width)
-    somebody = table.any(axis=1)
-    return Tally(schema.names, frozen(codes[first[somebody]], len(schema.axes)), frozen(table[somebody], width))
-
-
-def tabulate_people(project: Project, column: str, source: CountedTable | None = None) -> dict[str, tuple[str, ...]]:
-    """The profile of every person in the data."""
-    data = project.data
-    assert data is not None
-    wanted = tuple(project.column(name) for name in project.axes)
-    people = read_records(project, data, (column, *wanted), source, [column]).profiles
-    names, codes = people.column(column)
-    if "" in names:
-        raise InputError(f"{data.place}: column {column!r} is empty for somebody; ledger.id must name everybody")
-    rows = np.bincount(codes, people.counts, minlength=len(names))
-    if (rows > 1).any():
-        twice = names[int(np.flatnonzero(rows > 1)[0])]
-        raise InputError(f"{data.place}: column {column!r}: {twice!r} stands for two people")
-    columns = []
-    for axis, held in zip(project.axes, wanted, strict=True):
-        texts, places = people.column(held)
-        values = seen_categories(data.place, held, project.axes[axis], project.coding(axis), texts)
-        columns.append([values[code] for code in places.tolist()])
-    return dict(zip((names[code] for code in codes.tolist()), zip(*columns, strict=True), strict=True))
-
-
-def tabulate(project: Project, source: CountedTable | None = None) -> Table:
+def tabulate(project: Project, source: Countable | None = None) -> Table:
     """The population that a project describes; `source` holds its data where they are not in a file."""
     return _tabulate(project, source)[0]
 
 
-def _tabulate(project: Project, source: CountedTable | None) -> tuple[Table, tuple[str, ...]]:
+def _tabulate(project: Project, source: Countable | None) -> tuple[Table, tuple[str, ...]]:
     """The population, and sentences about rows that are not counted."""
     notes: tuple[str, ...] = ()
     if project.data is not None:
-        table, records = tabulate_microdata(project, project.data, source)
-        notes = records.notes
+        table, notes = tabulate_microdata(project, project.data, source)
     elif project.tallies is not None:
         table = tabulate_elections(project, project.tallies)
     else:
@@ -214,19 +62,6 @@ def _tabulate(project: Project, source: CountedTable | None) -> tuple[Table, tup
                 "give a joint roll or say 'sizes'"
             )
     return table, notes
-
-
-@dataclass(frozen=True)
-class Book:
-    """The ledger before a release: earlier releases about its population, and its people under their own names."""
-
-    section: LedgerSection
-    chain: Chain
-    entries: tuple[Entry, ...] = ()
-    members: Mapping[Person, Profile] | None = None
-    target: Target = Target()
-    weaker: tuple[str, ...] = ()
-    """In which way the target is weaker than earlier ones; the reason is `section.weaker`."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +86,10 @@ class Inputs:
         return self.table.inconsistency.slack(int(self.table.totals.sum()))
 
 
-def read_inputs(project: Project, source: CountedTable | None = None) -> Inputs:
+def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
     if source is None and project.data is not None:
-        source = project.data.open()
+        source = open_records(project.data)
     table, notes = _tabulate(project, source)
     for axis, category in project.target.sensitive:
         if category not in table.schema.axis(axis).index:
@@ -265,7 +100,7 @@ def read_inputs(project: Project, source: CountedTable | None = None) -> Inputs:
     return Inputs(project, table, _onlookers(project, table, book), book, (*notes, *lock_notes(project)))
 
 
-def _open_book(project: Project, section: LedgerSection, table: Table, source: CountedTable | None) -> Book:
+def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
     contents = open_ledger(section.file)
     entries = tuple(entry for entry in contents.entries if entry.population == section.population)
     check_same(section.file, entries, section.population, section.cycle, table.schema)
@@ -331,7 +166,7 @@ IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
 
-def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, CountedTable | None]:
+def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countable | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
     A project says everything itself: beside it, only another `target` and `protect` may be `said`.
@@ -386,3 +221,20 @@ def _axes(by: object) -> Mapping[str, object]:
 
 def _listed(value: Any) -> Iterable[Any]:
     return [value] if isinstance(value, str | Path) else value
+
+
+def command_of(
+    data: object,
+    answer: str | None,
+    by: Sequence[str] | Mapping[str, Mapping[str, object]] | None,
+    protect: str | None,
+    target: Target | None,
+) -> str:
+    """How to make the release again; nothing where the data are in no file."""
+    if not isinstance(data, str | Path) or is_address(str(data)):
+        return ""
+    names = [by] if isinstance(by, str) else list(by or ())
+    said = {"--answer": answer or "", "--by": ",".join(names), "--protect": protect or ""}
+    if target is not None:
+        said |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
+    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])

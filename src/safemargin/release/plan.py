@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
+from types import MappingProxyType
 
 from safemargin.core import SIGN, Group, Guarantee, InputError, IntArray, Tally, Target
 
@@ -72,31 +73,28 @@ class Maximum:
         return max(self.bound - self.value, 0.0)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The margins that a project asks for, before the axes are known to exist."""
-
-    margins: tuple[tuple[str, ...], ...] = ()
-    order: int = 1
-    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
-    section: str = "tables"
-
-    def wanted(self, axes: Sequence[str]) -> tuple[Wanted, ...]:
-        """Every margin asked for, axes in the order of `axes`; single axes only if they are named."""
-        weights: dict[tuple[str, ...], float | None] = {}
-        for margin in self.margins:
-            weights[_ordered(margin, axes, f"{self.section}.margins")] = None
-        for order in range(2, self.order + 1):
-            weights |= {chosen: None for chosen in combinations(axes, order) if chosen not in weights}
-        for name, weight in self.weights.items():
-            margin = _ordered(name.split(SIGN) if name not in axes else [name], axes, f"{self.section}.weights")
-            if len(margin) > 1 and margin not in weights:
-                where = f"{self.section}.weights.{name!r}"
-                raise InputError(f"{where}: this margin is not asked for; add it to {self.section}.margins")
-            if not 0 < weight < math.inf:
-                raise InputError(f"{self.section}.weights.{name!r} = {weight}: must be positive and finite")
-            weights[margin] = weight
-        return tuple(Wanted(margin, weight) for margin, weight in weights.items())
+def wanted_margins(
+    axes: Sequence[str],
+    margins: Sequence[Sequence[str]] = (),
+    order: int = 1,
+    weights: Mapping[str, float] = MappingProxyType({}),
+    section: str = "tables",
+) -> tuple[Wanted, ...]:
+    """Every margin that a section asks for, axes in the order of `axes`; single axes only if they are named."""
+    wanted: dict[tuple[str, ...], float | None] = {}
+    for margin in margins:
+        wanted[_ordered(margin, axes, f"{section}.margins")] = None
+    for count in range(2, order + 1):
+        wanted |= {chosen: None for chosen in combinations(axes, count) if chosen not in wanted}
+    for name, weight in weights.items():
+        chosen = _ordered(name.split(SIGN) if name not in axes else [name], axes, f"{section}.weights")
+        where = f"{section}.weights.{name!r}"
+        if len(chosen) > 1 and chosen not in wanted:
+            raise InputError(f"{where}: this margin is not asked for; add it to {section}.margins")
+        if not 0 < weight < math.inf:
+            raise InputError(f"{where} = {weight}: must be positive and finite")
+        wanted[chosen] = weight
+    return tuple(Wanted(margin, weight) for margin, weight in wanted.items())
 
 
 def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 It holds what a user wrote and nothing about the data themselves; `read_inputs` reads those.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
@@ -30,7 +30,7 @@ from safemargin.io import (
 )
 from safemargin.release.coding import Coding
 from safemargin.release.columns import AxisSection, DataSection, Values
-from safemargin.release.plan import Asked, Wanted
+from safemargin.release.plan import Wanted, wanted_margins
 
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["auto", "merge", "noise", "suppress"]
@@ -125,23 +125,21 @@ class MarginsSection(ConfigSection):
         weights = {SIGN.join(names.get(axis, axis) for axis in k.split(SIGN)): v for k, v in self.weights.items()}
         return self.model_copy(update={"margins": margins, "weights": weights})
 
-    def asked(self, section: str) -> Asked:
-        """The tables of several axes that are asked for, in the section with this name."""
-        return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights, section)
+    def wanted(self, axes: Sequence[str], section: str) -> tuple[Wanted, ...]:
+        """The margins of `axes` that are asked for, in the section with this name."""
+        return wanted_margins(axes, self.margins, max(self.order, 2 if self.pairs else 1), self.weights, section)
 
 
 class OutputsSection(MarginsSection):
     """What a release is written as; until version 0.1 also the tables of several axes."""
 
-    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
+    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False), AfterValidator(distinct)] = (
+        "csv",
+        "json",
+    )
     quote_formulas: bool = Field(
         default=False, description="put an apostrophe before labels in CSV files that a spreadsheet would run"
     )
-
-    @field_rule("formats")
-    @classmethod
-    def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return distinct(value)
 
 
 class LedgerSection(ConfigSection):
@@ -307,8 +305,8 @@ class Project(ConfigSection):
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """The margins that are asked for."""
-        asked = self.tables.asked("tables") if self.tables.model_fields_set else self.outputs.asked("outputs")
-        return asked.wanted(tuple(self.axes))
+        asked, section = (self.tables, "tables") if self.tables.model_fields_set else (self.outputs, "outputs")
+        return asked.wanted(tuple(self.axes), section)
 
     def _check_turnover(self, ledger: LedgerSection) -> None:
         if (ledger.id is None) == (ledger.turnover is None):

@@ -22,9 +22,19 @@ from safemargin.core import (
     protected_margin,
 )
 from safemargin.guarantees import document, one_count_suffices
-from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, quoted_formulas, rows_of
+from safemargin.io import (
+    MANIFEST,
+    WRITERS,
+    csv_bytes,
+    file_name,
+    hash_bytes,
+    json_bytes,
+    manifest_bytes,
+    quoted_formulas,
+    rows_of,
+)
 from safemargin.release.plan import Action, Certificate, Plan
-from safemargin.release.report.report import public_page
+from safemargin.release.report.public import public_page
 from safemargin.release.witnesses import WITNESSES, Carried
 from safemargin.samplers import Geometric
 
@@ -210,3 +220,12 @@ def frame_of(rows: Sequence[Mapping[str, object]]) -> Any:
         except ImportError:
             continue
     raise InputError("tables as DataFrames need pandas or polars; install one of them")
+
+
+def roll_file(table: Table) -> bytes:
+    """The joint roll, which `verify` needs to read the witnesses; nothing where nobody knows it."""
+    if not table.knows_composition:
+        return b""
+    roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
+    rows = [{name: value for name, value in row.items() if name != "status"} for row in rows_of(roll, {})]
+    return csv_bytes(quoted_formulas(rows))  # readers of rolls take the apostrophes away

@@ -10,9 +10,10 @@ from scipy import sparse
 from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
 from safemargin.suppress.linked import GAP, LinkedTables, is_cycle, number_cells
+from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate
 from safemargin.suppress.read import read_earlier
-from safemargin.suppress.views import PUBLIC, MoveStore, PatternMoves, View, coalition_views
+from safemargin.suppress.views import coalition_views
 
 
 def check_pattern(path: Path, document: Mapping[str, Any], files: Mapping[str, Path]) -> Verification:

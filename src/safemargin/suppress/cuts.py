@@ -10,7 +10,7 @@ Science 47, 2001), here verified in integers and with integer counts of at least
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -18,9 +18,8 @@ from scipy import sparse
 
 from safemargin.bounds import Form, is_optimal, solver_of
 from safemargin.core import BoolArray, FloatArray, IntArray
-from safemargin.suppress.moves import MoveFinder
-from safemargin.suppress.problem import Problem
-from safemargin.suppress.views import PUBLIC, View
+from safemargin.suppress.finder import MoveFinder
+from safemargin.suppress.moves import PUBLIC, Problem, View
 
 MAX_DENOMINATOR = 200
 MAX_SCALE = 10**6
@@ -30,16 +29,39 @@ OPTIMAL = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}  # costs are integers, so a g
 
 
 @dataclass(frozen=True)
+class Bound:
+    """`coefficients . room` of some suppressed `cells` is below `amount * scale`: one direction of a cut's proof."""
+
+    cells: IntArray
+    coefficients: IntArray
+    scale: int
+    amount: int
+
+
+@dataclass(frozen=True)
 class Cut:
     """Unless one of `cells` is suppressed, `cell` cannot change enough (`rise` 0), or cannot rise by `rise`.
 
-    It holds for an onlooker with this view.
+    It holds for an onlooker with this view. `proof` says which counts it rests on; None if on all of one table.
     """
 
     cell: int
     rise: int
     cells: tuple[int, ...]
     view: View = PUBLIC
+    proof: tuple[Bound, ...] | None = field(default=(), compare=False)
+
+    def holds_in(self, problem: Problem, rise: int) -> bool:
+        """Whether its proof holds in another table, where the cell must rise by `rise` if it is about a rise."""
+        if self.proof is None or self.view not in problem.views or (self.rise and not rise):
+            return False
+        if problem.forced[list(self.cells)].any() or not (problem.forced | problem.candidates)[self.cell]:
+            return False
+        room = problem.room(self.view)
+        return all(
+            int(part.coefficients @ room[part.cells]) < (rise if self.rise else part.amount) * part.scale
+            for part in self.proof
+        )
 
 
 def single_gap_cuts(problem: Problem, suppressed: BoolArray, view: View = PUBLIC) -> list[Cut]:
@@ -47,9 +69,8 @@ def single_gap_cuts(problem: Problem, suppressed: BoolArray, view: View = PUBLIC
     unknown = suppressed.copy()
     unknown[list(view.known)] = False
     equations = problem.equations
-    gaps = abs(equations) @ unknown.astype(np.int64)
     cuts = []
-    for row in np.flatnonzero(gaps == 1).tolist():
+    for row in problem.alone(unknown).tolist():
         cells = equations.indices[equations.indptr[row] : equations.indptr[row + 1]]
         cell = int(cells[unknown[cells]][0])
         if not problem.unlisted[cell]:
@@ -63,7 +84,7 @@ class CutFinder:
 
     def __init__(self, problem: Problem, suppressed: BoolArray) -> None:
         self.problem, self.suppressed = problem, suppressed
-        self.moves = MoveFinder(problem.equations, problem.counts, problem.minimum)
+        self.moves = MoveFinder(problem)
         self.view: View | None = None
 
     def find(self, view: View, cell: int) -> Cut | None:
@@ -87,7 +108,7 @@ class CutFinder:
 
     def _set_view(self, view: View) -> None:
         if view != self.view:
-            self.moves.open(self.suppressed, None, view.known, view.at_least)
+            self.moves.open(self.suppressed, None, view)
             self.view = view
 
     def _smallest(self, view: View, cell: int, rise: int, up: int, down: int, rows: set[int]) -> Cut | None:
@@ -95,12 +116,14 @@ class CutFinder:
         cells = np.unique(np.r_[part.indices, cell])
         unknown = self.suppressed.copy()
         unknown[list(view.known)] = False
-        room = self.problem.counts - self.moves.least
+        room = self.problem.room(view)
         program = CutProgram(sparse.csr_array(part[:, cells]), room[cells], unknown[cells])
-        positions = program.find(int(np.searchsorted(cells, cell)), up, down)
-        if positions is None:
+        found = program.find(int(np.searchsorted(cells, cell)), up, down)
+        if found is None:
             return None
-        return Cut(cell, rise, tuple(np.setdiff1d(cells[list(positions)], view.known).tolist()), view)
+        around = np.setdiff1d(cells[sorted(found[0])], view.known)
+        proof = tuple(Bound(cells[bound.cells], bound.coefficients, bound.scale, bound.amount) for bound in found[1])
+        return Cut(cell, rise, tuple(around.tolist()), view, proof)
 
 
 class CutProgram:
@@ -113,44 +136,46 @@ class CutProgram:
         self.solver = solver_of(self._form())
 
     def _form(self) -> Form:
-        """Columns: multipliers against rising and against falling, then the size of each published coefficient."""
+        """Columns: multipliers against rising and against falling, then the size of each published coefficient.
+
+        The sum of |coefficients| over published cells is the 1-norm stand-in for the number of cells in the cut.
+        """
         published = np.flatnonzero(~self.suppressed)
-        coefficients = self.transposed.astype(np.float64)
-        size = sparse.csr_array(
-            (np.ones(len(published)), (published, np.arange(len(published)))), shape=(self.count, len(published))
-        )
-        room = sparse.csr_array((np.where(self.suppressed, self.room, 0.0) @ coefficients).reshape(1, -1))
-        # The sum of |coefficients| over published cells is the 1-norm stand-in for the number of cells in the cut.
-        matrix = sparse.csc_array(
-            sparse.block_array(
-                [
-                    [coefficients, None, size],
-                    [coefficients[published], None, -size[published]],
-                    [None, coefficients, size],
-                    [None, coefficients[published], -size[published]],
-                    [room, None, None],
-                    [None, room, None],
-                ]
-            )
-        )
-        half = np.r_[np.zeros(self.count), np.full(len(published), -np.inf)]
-        most = np.r_[np.full(self.count, np.inf), np.zeros(len(published))]
-        self.falling = self.count + len(published)
+        count, rows, sizes = self.count, self.rows, len(published)
+        self.falling = half = count + sizes
+        size_of = np.full(count, -1, dtype=np.int64)
+        size_of[published] = np.arange(sizes)
+        entries = self.equations.tocoo()
+        inside = size_of[entries.col] >= 0
+        room = np.where(self.suppressed, self.room, 0) @ self.transposed
+        limited = np.flatnonzero(room)
+        # Per direction: coefficients + size, then coefficients - size of published cells, then the room that is used.
+        row = np.r_[entries.col, count + size_of[entries.col[inside]], np.full(len(limited), 2 * half)]
+        column = np.r_[entries.row, entries.row[inside], limited]
+        value = np.r_[entries.data, entries.data[inside], room[limited]]
+        sized = np.r_[published, count + np.arange(sizes)]
+        size, sign = 2 * rows + np.r_[size_of[published], size_of[published]], np.repeat([1, -1], sizes)
+        fall = np.where(row == 2 * half, 1, half)
+        placed = (np.r_[row, row + fall, sized, sized + half], np.r_[column, column + rows, size, size])
+        shape = (2 * half + 2, 2 * rows + sizes)
+        matrix = sparse.csc_array((np.r_[value, value, sign, sign].astype(np.float64), placed), shape=shape)
+        least = np.r_[np.zeros(count), np.full(sizes, -np.inf)]
+        most = np.r_[np.full(count, np.inf), np.zeros(sizes)]
         return Form(
             matrix,
-            np.r_[np.zeros(2 * self.rows), np.ones(len(published))],
-            np.r_[np.full(2 * self.rows, -np.inf), np.zeros(len(published))],
-            np.full(matrix.shape[1], np.inf),
-            np.r_[half, half, -np.inf, -np.inf],
+            np.r_[np.zeros(2 * rows), np.ones(sizes)],
+            np.r_[np.full(2 * rows, -np.inf), np.zeros(sizes)],
+            np.full(shape[1], np.inf),
+            np.r_[least, least, -np.inf, -np.inf],
             np.r_[most, most, np.inf, np.inf],
         )
 
-    def find(self, cell: int, up: int, down: int) -> tuple[int, ...] | None:
-        """Cells that keep `cell` from rising by `up` and, unless `down` is 0, from falling by `down`."""
+    def find(self, cell: int, up: int, down: int) -> tuple[set[int], list[Bound]] | None:
+        """Cells that keep `cell` from rising by `up` and, unless `down` is 0, from falling by `down`, and why."""
         cuts = [cut for slack in SLACKS if (cut := self._find(cell, up, down, slack)) is not None]
-        return min(cuts, key=len, default=None)
+        return min(cuts, key=lambda cut: len(cut[0]), default=None)
 
-    def _find(self, cell: int, up: int, down: int, slack: float) -> tuple[int, ...] | None:
+    def _find(self, cell: int, up: int, down: int, slack: float) -> tuple[set[int], list[Bound]] | None:
         room = float(self.room[cell])
         solver, last = self.solver, 2 * self.falling
         solver.changeRowBounds(cell, 1.0, np.inf)
@@ -158,22 +183,24 @@ class CutProgram:
         solver.changeRowBounds(last, -np.inf, up - 1 + slack + room)
         solver.changeRowBounds(last + 1, -np.inf, down - 1 + slack - room if down else np.inf)
         solver.run()
-        values = np.asarray(solver.getSolution().col_value) if is_optimal(solver) else None
+        values, optimal = np.asarray(solver.getSolution().col_value), is_optimal(solver)
         solver.changeRowBounds(cell, 0.0, np.inf)
         solver.changeRowBounds(self.falling + cell, 0.0, np.inf)
-        if values is None:
+        if not optimal:
             return None
         cut: set[int] = set()
+        proof: list[Bound] = []
         for sign, amount in ((1, up), (-1, down)):
             if amount:
                 part = values[: self.rows] if sign > 0 else values[self.rows : 2 * self.rows]
-                cells = self._verified(cell, sign, amount, part)
-                if cells is None:
+                found = self._verified(cell, sign, amount, part)
+                if found is None:
                     return None
-                cut |= cells
-        return tuple(sorted(cut))
+                cut |= found[0]
+                proof.append(found[1])
+        return cut, proof
 
-    def _verified(self, cell: int, sign: int, amount: int, multipliers: FloatArray) -> set[int] | None:
+    def _verified(self, cell: int, sign: int, amount: int, multipliers: FloatArray) -> tuple[set[int], Bound] | None:
         """The cut in one direction, if the multipliers prove it in exact integers."""
         scale, integers = _common_fractions(multipliers)
         if not scale:
@@ -183,7 +210,8 @@ class CutProgram:
         hidden = slack[self.suppressed]
         if (hidden < 0).any() or int(hidden @ self.room[self.suppressed]) >= amount * scale:
             return None
-        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist())
+        used = np.flatnonzero((slack != 0) & self.suppressed)
+        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist()), Bound(used, slack[used], scale, amount)
 
 
 def _common_fractions(values: FloatArray) -> tuple[int, IntArray]:

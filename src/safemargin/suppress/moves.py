@@ -1,161 +1,204 @@
-"""Moves: integer changes of suppressed counts that leave every sum unchanged.
+"""What is to be protected, and moves: integer changes of suppressed counts that leave every sum unchanged.
 
 A suppressed count is at least one, because zeros are published. A move is possible if all counts stay that large. A
 count that some possible move changes is not disclosed exactly.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds import Form, is_infeasible, solver_of, values_of
-from safemargin.core import BoolArray, FloatArray, IntArray, numpy_generator
-
-if TYPE_CHECKING:
-    pass
-
-INNER_COST = 0.001  # cost of changing a count that is suppressed anyway; a cell beyond the pattern costs about 1
-ATTEMPTS = 6
-SEED = 41_000
-# Cells up to which an integer program over all of them decides; beyond, one over a few of them is tried.
-MAX_CELLS_FOR_PROOF = 1_500
+from safemargin.core import BoolArray, FloatArray, Hierarchy, IntArray
 
 
-class MoveFinder:
-    """Finds moves of small cost inside and beyond a set of suppressed cells.
+@dataclass(frozen=True)
+class View:
+    """What an onlooker knows beside what is printed: counts of some cells, and lower limits of others."""
 
-    `equations` has a column for each cell. A change beyond the suppressed cells costs a price per person, a change
-    inside next to nothing, so a move shows which further cells to suppress.
+    known: tuple[int, ...] = ()
+    at_least: tuple[tuple[int, int], ...] = ()
+
+    def sees_more(self, suppressed: BoolArray) -> bool:
+        """Whether some of it is not printed."""
+        return any(suppressed[cell] for cell in self.known) or any(suppressed[cell] for cell, _ in self.at_least)
+
+
+PUBLIC = View()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Cells with a count of at least one, and cells that no table lists; `cell_ids` are their numbers in the tables.
+
+    Empty cells, the grand total and what was published before are always printed.
     """
 
-    def __init__(self, equations: sparse.csr_array, counts: IntArray, minimum: IntArray) -> None:
-        self.equations, self.counts = equations, counts
-        self.minimum = self.least = minimum
-        self.count = len(counts)
-        # Rises and falls are separate columns, so that the cost of a change is linear.
-        self.matrix = sparse.csc_array(sparse.hstack([equations, -equations]))
-        self.columns = np.arange(2 * self.count, dtype=np.int32)
-        self.upper = np.zeros(2 * self.count)
-        self.cost = np.ones(2 * self.count)
-        self.solver = solver_of(_form(self.matrix, self.cost, self.upper), {"presolve": "off"})
-        self.generator = numpy_generator(SEED)
-        self.keep_ray = False
-        self.ray: FloatArray | None = None
+    cell_ids: IntArray
+    counts: IntArray
+    minimum: IntArray  # what a count is at least if it is not printed
+    equations: sparse.csr_array
+    primary: BoolArray
+    forced: BoolArray  # cells that are never printed: primary, suppressed before, or in no table
+    unlisted: BoolArray  # of these, the cells in no table; nothing is claimed about them
+    candidates: BoolArray  # cells that secondary suppression may choose
+    required_rise: IntArray  # how far the count of a primary cell must be able to rise; 0 where nothing is required
+    width: int  # how far apart two possible values of a suppressed count must be
+    preferred_rise: IntArray  # how far a primary count must be able to rise to leave the primary range
+    views: tuple[View, ...]  # what onlookers know, the public first; `required_rise` is about the public only
+    cost: IntArray  # of suppressing a cell
+    level: IntArray  # how much a cell sums up: 0 for inner cells, most for totals, which everybody needs
+    to_publish: BoolArray  # cells of the tables to be published
+    boxes: "Boxes | None"  # of the only table
 
-    def open(
-        self,
-        suppressed: BoolArray,
-        price: FloatArray | None = None,
-        known: Sequence[int] = (),
-        at_least: Sequence[tuple[int, int]] = (),
-    ) -> None:
-        """Let the counts of `suppressed` cells change; with a `price`, also all others where it is finite.
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.counts)
 
-        Cells in `known` do not change; those in `at_least` keep this minimum.
+    def rise_for(self, view: View) -> IntArray:
+        """`required_rise`, as far as it is about this onlooker."""
+        return self.required_rise if view == PUBLIC else np.zeros(self.size, dtype=np.int64)
+
+    def alone(self, unknown: BoolArray) -> IntArray:
+        """Equations with a single unknown cell, which follows from the others."""
+        return np.flatnonzero(abs(self.equations) @ unknown.astype(np.int64) == 1)
+
+    def room(self, view: View) -> IntArray:
+        """How far the count of each cell may fall for this onlooker."""
+        least = self.minimum.copy()
+        for cell, most in view.at_least:
+            least[cell] = max(most, int(least[cell]))
+        return self.counts - least
+
+
+class MoveStore:
+    """All moves found, kept sparse. A move stays possible when more cells are suppressed."""
+
+    def __init__(self, counts: IntArray) -> None:
+        self.counts, self.size = counts, len(counts)
+        self.cells: list[IntArray] = []
+        self.changes: list[IntArray] = []
+        self._built = sparse.csr_array((0, self.size), dtype=np.int64)
+
+    def add(self, move: IntArray) -> None:
+        """Keep a move."""
+        cells = np.flatnonzero(move)
+        self.cells.append(cells)
+        self.changes.append(move[cells])
+
+    @property
+    def matrix(self) -> sparse.csr_array:
+        """One row per move."""
+        if self._built.shape[0] < len(self.cells):
+            starts = np.r_[0, np.cumsum([len(cells) for cells in self.cells])]
+            parts = (np.concatenate(self.changes), np.concatenate(self.cells), starts)
+            self._built = sparse.csr_array(parts, shape=(len(self.cells), self.size))
+        return self._built
+
+    def inside(self, suppressed: BoolArray) -> sparse.csr_array:
+        """Moves that change suppressed cells only."""
+        outside = abs(self.matrix) @ (~suppressed).astype(np.int64)
+        return self.matrix[np.flatnonzero(outside == 0)].tocsr()
+
+
+class PatternMoves:
+    """The stored moves inside one set of suppressed cells, and those added later."""
+
+    def __init__(self, store: MoveStore, suppressed: BoolArray) -> None:
+        self.store = store
+        moves = store.inside(suppressed).tocoo()
+        self.rows, self.cells, self.changes = moves.row, moves.col, moves.data
+        self.count = moves.shape[0]
+
+    def add(self, move: IntArray) -> None:
+        """Keep a move here and in the store."""
+        self.store.add(move)
+        cells = np.flatnonzero(move)
+        self.rows = np.r_[self.rows, np.full(len(cells), self.count)]
+        self.cells, self.changes = np.r_[self.cells, cells], np.r_[self.changes, move[cells]]
+        self.count += 1
+
+    def possible(self, view: View) -> BoolArray:
+        """Which moves an onlooker with this view cannot exclude."""
+        possible = np.ones(self.count, dtype=bool)
+        if view.known:
+            possible[self.rows[np.isin(self.cells, view.known)]] = False
+        for cell, least in view.at_least:
+            possible[self.rows[(self.cells == cell) & (self.store.counts[cell] + self.changes < least)]] = False
+        return possible
+
+    def ranges(self, view: View = PUBLIC) -> tuple[IntArray, IntArray]:
+        """How far each count can rise and fall."""
+        used = self.possible(view)[self.rows] if view != PUBLIC else np.ones(len(self.rows), dtype=bool)
+        up, down = np.zeros(self.store.size, dtype=np.int64), np.zeros(self.store.size, dtype=np.int64)
+        np.maximum.at(up, self.cells[used], self.changes[used])
+        np.maximum.at(down, self.cells[used], -self.changes[used])
+        return up, down
+
+
+class Boxes:
+    """Box moves of one table: the hypercubes of Repsilber's method, with the margins as partners too.
+
+    Along an axis, a sibling of a category changes the other way, the grand total the same way. With a sibling on one
+    axis at least, every sum is unchanged. (Without one, the box holds the grand total, which never changes.)
+    """
+
+    def __init__(self, trees: Sequence[Hierarchy], cell_ids: IntArray) -> None:
+        shape = tuple(len(tree.labels) for tree in trees)
+        self.nodes = np.stack(np.unravel_index(cell_ids, shape), axis=1)
+        position = np.full(prod(shape), len(cell_ids), dtype=np.int64)  # the last is for cells that are always printed
+        position[cell_ids] = np.arange(len(cell_ids))
+        self.position = position.reshape(shape)
+        self.partners = [_partners(tree) for tree in trees]
+
+    def cheapest(
+        self, cell: int, amount: int, price: FloatArray, room: IntArray
+    ) -> tuple[float, IntArray, IntArray] | None:
+        """The cost, cells and changes of the cheapest box that changes `cell` by `amount`; None if there is none.
+
+        A change of each cell costs its `price`, infinite if it is impossible; a count falls no further than `room`.
+        Both have one entry more than there are cells, for those that are always printed.
         """
-        usable = suppressed.copy() if price is None else suppressed | np.isfinite(price)
-        usable[list(known)] = False
-        self.least = self.minimum.copy()
-        for cell, least in at_least:
-            self.least[cell] = max(least, int(self.least[cell]))
-        self.upper = np.r_[np.where(usable, np.inf, 0.0), np.where(usable, self.counts - self.least, 0.0)]
-        cost = np.where(suppressed, INNER_COST, 0.0 if price is None else np.where(np.isfinite(price), price, 0.0))
-        self.cost = np.r_[cost, cost]
-        self.solver.changeColsBounds(len(self.columns), self.columns, np.zeros(len(self.columns)), self.upper)
-        self.solver.changeColsCost(len(self.columns), self.columns, self.cost)
-
-    def add_suppressed(self, cells: IntArray) -> None:
-        """Give these cells the cost of suppressed ones."""
-        columns = np.r_[cells, cells + self.count].astype(np.int32)
-        self.cost[columns] = INNER_COST
-        self.solver.changeColsCost(len(columns), columns, self.cost[columns])
-
-    def find(self, cell: int, amount: int, seconds: float = 10.0) -> tuple[IntArray | None, bool]:
-        """A move that changes `cell` by at least `amount` (downwards if negative), and whether the answer is proved.
-
-        The LP is tried first, with several costs; if none of its optima is integer, an integer program decides.
-        """
-        column = cell if amount > 0 else cell + self.count
-        if self.upper[column] < abs(amount):
-            return None, True
-        useful = np.zeros(self.count, dtype=bool)
-        for attempt in range(ATTEMPTS):
-            if attempt:  # other costs lead to another vertex of about the same cost, which may be integer
-                cost = self.cost * (0.5 + self.generator.random(len(self.columns)))
-                self.solver.changeColsCost(len(self.columns), self.columns, cost)
-            change = self._solve(column, abs(amount))
-            if change is None:
-                break
-            move = self._verified(change)
-            if move is not None:
-                break
-            useful |= np.abs(change) > 1e-6
-        if attempt:
-            self.solver.changeColsCost(len(self.columns), self.columns, self.cost)
-        if change is None or move is not None:
-            return move if change is not None else None, True
-        return self._integer_move(column, abs(amount), useful, seconds)
-
-    def blocking_equations(self, cell: int, amount: int) -> IntArray | None:
-        """Equations by which no fractional move changes `cell` by `amount` (a Farkas ray); None if one may exist."""
-        column = cell if amount > 0 else cell + self.count
-        if self.upper[column] < abs(amount):
-            return np.zeros(0, dtype=np.int64)
-        self.keep_ray = True
-        change = self._solve(column, abs(amount))
-        self.keep_ray = False
-        return None if change is not None or self.ray is None else np.flatnonzero(np.abs(self.ray) > 1e-9)
-
-    def _solve(self, column: int, amount: int) -> FloatArray | None:
-        # From scratch: the dual simplex method needs few steps from the slack basis, many from another.
-        solver, other = self.solver, (column + self.count) % (2 * self.count)
-        solver.clearSolver()
-        solver.changeColBounds(column, float(amount), float(self.upper[column]))
-        solver.changeColBounds(other, 0.0, 0.0)
-        solver.run()
-        values = values_of(solver)
-        if self.keep_ray and values is None:
-            _, exists, ray = solver.getDualRay()  # type: ignore[attr-defined]
-            self.ray = np.asarray(ray) if exists else None
-        solver.changeColBounds(column, 0.0, float(self.upper[column]))
-        solver.changeColBounds(other, 0.0, float(self.upper[other]))
-        return None if values is None else values[: self.count] - values[self.count :]
-
-    def _integer_move(
-        self, column: int, amount: int, useful: BoolArray, seconds: float
-    ) -> tuple[IntArray | None, bool]:
-        """By integer programs: over the cells that fractional moves use, then over all if they are few enough."""
-        open_cells = self.upper[: self.count] > 0
-        for cells in (useful, open_cells) if int(open_cells.sum()) <= MAX_CELLS_FOR_PROOF else (useful,):
-            columns = np.flatnonzero(np.r_[cells, cells] & (self.upper > 0))
-            lower = np.where(columns == column, float(amount), 0.0)
-            upper = np.where(columns == (column + self.count) % (2 * self.count), 0.0, self.upper[columns])
-            form = _form(sparse.csc_array(self.matrix[:, columns]), self.cost[columns], upper, lower)
-            # Any move will do, so a gap of 20 % saves most of the branching.
-            solver = solver_of(form, {"time_limit": seconds, "mip_rel_gap": 0.2}, whole=True)
-            solver.run()
-            values = values_of(solver)
-            if values is not None:
-                change = np.zeros(2 * self.count)
-                change[columns] = values
-                move = self._verified(change[: self.count] - change[self.count :])
-                if move is not None:
-                    return move, True
-        return None, cells is open_cells and is_infeasible(solver)
-
-    def _verified(self, change: FloatArray) -> IntArray | None:
-        """The change as integers, if addition shows that it is a move."""
-        move = np.rint(change).astype(np.int64)
-        if np.abs(change - move).max(initial=0.0) > 1e-4:
+        nodes = self.nodes[cell].tolist()
+        others, signs = zip(*(axis[node] for axis, node in zip(self.partners, nodes, strict=True)), strict=True)
+        if not all(map(len, others)) or (amount < 0 and room[cell] < -amount):
             return None
-        changed = move != 0
-        possible = (self.counts[changed] + move[changed] >= self.least[changed]).all()
-        return move if possible and not (self.equations @ move).any() else None
+        total = np.zeros([len(other) for other in others])
+        corners = list(product((False, True), repeat=len(nodes)))[1:]
+        for corner in corners:
+            index = [other if far else [node] for other, far, node in zip(others, corner, nodes, strict=True)]
+            sign = np.ix_(*(part if far else [1] for part, far in zip(signs, corner, strict=True)))
+            cells = self.position[np.ix_(*index)]
+            falls = prod(sign) * amount < 0
+            total = total + np.where(falls & (room[cells] < abs(amount)), np.inf, price[cells])
+        best = np.unravel_index(int(np.argmin(total)), total.shape)
+        if not np.isfinite(total[best]):
+            return None
+        box, changes = [cell], [amount]
+        for corner in corners:
+            chosen = [o[b] if far else node for o, b, far, node in zip(others, best, corner, nodes, strict=True)]
+            box.append(int(self.position[tuple(chosen)]))
+            changes.append(amount * prod(int(s[b]) for s, b, far in zip(signs, best, corner, strict=True) if far))
+        return float(total[best]), np.array(box), np.array(changes)
 
 
-def _form(matrix: sparse.csc_array, cost: FloatArray, upper: FloatArray, lower: FloatArray | None = None) -> Form:
-    """Columns within bounds that `matrix` maps to zero."""
-    zero = np.zeros(matrix.shape[0])
-    return Form(matrix, cost, np.zeros(len(cost)) if lower is None else lower, upper, zero, zero)
+def _partners(tree: Hierarchy) -> list[tuple[IntArray, IntArray]]:
+    """For every node its partners and their signs: none for groups between the categories and the grand total."""
+    holders = [
+        tuple(s for s, (_, parts) in enumerate(tree.splits) if node in parts) for node in range(len(tree.labels))
+    ]
+    of_total = tuple(s for s, (parent, _) in enumerate(tree.splits) if parent == 0)
+    direct = [leaf for leaf in tree.leaves if holders[leaf] == of_total]
+    partners = []
+    for node in range(len(tree.labels)):
+        siblings = [
+            leaf for leaf in tree.leaves if leaf != node and node in tree.leaves and holders[leaf] == holders[node]
+        ]
+        same = direct if node == 0 else [0] if node in direct else []
+        signs = np.r_[np.full(len(siblings), -1), np.ones(len(same))].astype(np.int64)
+        partners.append((np.array([*siblings, *same], dtype=np.int64), signs))
+    return partners

@@ -1,50 +1,17 @@
-"""What is to be protected: primary cells, cells that may be suppressed with them, and what each onlooker knows."""
+"""What is to be protected in linked tables: primary cells, cells to suppress with them, and what onlookers know."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds import Form, is_infeasible, solver_of, values_of
-from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.suppress.linked import UNKNOWN, LinkedTables
-from safemargin.suppress.views import PUBLIC, View, coalition_views
+from safemargin.suppress.moves import PUBLIC, Boxes, Problem, View
+from safemargin.suppress.views import coalition_views
 
 SECONDS_TO_COMPLETE = 60.0
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Cells with a count of at least one, and cells that no table lists; `cell_ids` are their numbers in the tables.
-
-    Empty cells, the grand total and what was published before are always printed.
-    """
-
-    cell_ids: IntArray
-    counts: IntArray
-    minimum: IntArray  # what a count is at least if it is not printed
-    equations: sparse.csr_array
-    primary: BoolArray
-    forced: BoolArray  # cells that are never printed: primary, suppressed before, or in no table
-    unlisted: BoolArray  # of these, the cells in no table; nothing is claimed about them
-    candidates: BoolArray  # cells that secondary suppression may choose
-    required_rise: IntArray  # how far the count of a primary cell must be able to rise; 0 where nothing is required
-    width: int  # how far apart two possible values of a suppressed count must be
-    preferred_rise: IntArray  # how far a primary count must be able to rise to leave the primary range
-    views: tuple[View, ...]  # what onlookers know, the public first; `required_rise` is about the public only
-    cost: IntArray  # of suppressing a cell
-    level: IntArray  # how much a cell sums up: 0 for inner cells, most for totals, which everybody needs
-    to_publish: BoolArray  # cells of the tables to be published
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return len(self.counts)
-
-    def rise_for(self, view: View) -> IntArray:
-        """`required_rise`, as far as it is about this onlooker."""
-        return self.required_rise if view == PUBLIC else np.zeros(self.size, dtype=np.int64)
 
 
 def build_problem(
@@ -100,6 +67,7 @@ def build_problem(
         to_publish=new[cell_ids],
         cost=np.r_[np.ones_like(tables.counts) if cost is None else cost, np.ones(people, dtype=np.int64)][cell_ids],
         level=np.r_[levels(tables), np.zeros(people, dtype=np.int64)][cell_ids],
+        boxes=Boxes(tables.trees, cell_ids) if len(tables.axes) == 1 else None,
     )
 
 

@@ -16,6 +16,7 @@ from safemargin.ui import (
     SCHEMA,
     Document,
     Grid,
+    Headline,
     InTerminal,
     OnPage,
     Paragraph,
@@ -62,10 +63,16 @@ class Suppression(Result):
             for cell_id, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
         ]
         also = [f"also suppressed: {name}" for name, kind in rows if kind == "secondary"]
+        summary = list(self._summary())
+        state, headline = "sound", "You may publish the tables in published/."
+        if len(pattern.exposed) or len(pattern.known) or not pattern.rerun.shown:
+            state, headline = "partly", "You may publish the tables in published/, with the exceptions below."
         return Report(
             "Suppressed cells",
             OnPage(*(Paragraph(f"Warning: {line}", "warning") for line in self.warnings())),
-            *self._summary(),
+            OnPage(Headline(state, headline, summary[0])),
+            InTerminal(summary[0]),
+            *summary[1:],
             InTerminal(Points(also, most=MAX_LISTED)),
             OnPage(Section("Cells", Grid(("cell", "suppression"), rows, sortable=True))),
             banner=("Confidential.", "Primary cells are named: do not publish this page."),
@@ -123,8 +130,9 @@ class Suppression(Result):
             people = "A respondent" if pattern.insiders == 1 else f"A coalition of {pattern.insiders} respondents"
             yield f"{people} cannot infer a suppressed count that includes others."
         if pattern.rerun.shown:
-            tables = f"{pattern.rerun.same:,} of {plural(pattern.rerun.tables, 'table')}"
-            yield f"Rerunning the program discloses no count either: it may print the same gaps for {tables} that fit."
+            same = f"the same gaps may be printed for {pattern.rerun.same:,} of them"
+            yield "Rerunning the program discloses no count either."
+            yield f"Other tables that fit and were tried: {pattern.rerun.tables:,}; {same}."
         else:
             yield "Not shown: what somebody infers who knows this program and reruns it on every table that fits."
 

@@ -5,19 +5,21 @@ among patterns that are equally good, so a table could have led to this pattern 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
-from safemargin.core import IntArray, Lattice, RefusedError
+from safemargin.core import IntArray, Lattice, no_progress
+from safemargin.suppress.finder import Limits, MoveFinder
 from safemargin.suppress.linked import LinkedTables
+from safemargin.suppress.moves import Problem
 from safemargin.suppress.pattern import Rerun
-from safemargin.suppress.problem import Problem
 from safemargin.suppress.search import LeastPattern, PatternSearch
 
-MAX_CELLS = 250  # a rerun takes as long as the search; beyond this size, minutes
-MAX_TABLES = 40
+MAX_CELLS = 250  # beyond this size, a rerun may take as long as the search
+MAX_TABLES = 200
 MAX_SECONDS = 20.0
 
 
@@ -25,55 +27,89 @@ def rerun(
     tables: LinkedTables,
     problem: Problem,
     optimum: LeastPattern,
+    primary: tuple[int, int],
     extra: int | None,
-    tau: int,
     again: Callable[[LinkedTables], Problem],
     seconds: float,
 ) -> Rerun:
-    """Run the program on tables that print the same, which the search found; `again` states the problem of a table."""
-    start = time.monotonic()
+    """Decide for tables that print the same whether they may lead to the pattern; `again` states their problem."""
+    end = time.monotonic() + min(seconds, MAX_SECONDS)
     if not optimum.settled or problem.size > MAX_CELLS or tables.earlier or len(tables.people):
         return Rerun(False)
-    moves = optimum.store.inside(optimum.suppressed).toarray()
-    moves = np.unique(np.r_[moves, -moves], axis=0) if len(moves) else moves
-    possible = [move for move in moves if (problem.counts + move >= problem.minimum).all() and move.any()]
     low = high = problem.counts
-    tried = same = 0
+    tried: set[bytes] = set()
+    same = 0
 
-    def shown() -> bool:
-        return bool(((high - low)[optimum.suppressed] > tau).all())
+    def missing() -> IntArray:
+        return np.flatnonzero(optimum.suppressed & (high - low < problem.width))
 
-    # Moves that change most counts first: fewer reruns then show all of them.
-    for move in sorted(possible, key=lambda move: -np.count_nonzero(move))[:MAX_TABLES]:
-        if shown() or time.monotonic() - start > min(seconds, MAX_SECONDS):
+    for move in _moves(problem, optimum, primary, missing):
+        if len(tried) == MAX_TABLES or time.monotonic() > end:
             break
-        tried += 1
+        if move.tobytes() in tried:
+            continue
+        tried.add(move.tobytes())
         counts = tables.counts.copy()
         counts[problem.cell_ids] += move
-        if _gives(again(_with_counts(tables, counts)), problem, optimum, extra):
+        other = PatternSearch(again(_with_counts(tables, counts)), max(end - time.monotonic(), 0.0), no_progress)
+        if other.is_best(optimum, extra):
             same += 1
             low, high = np.minimum(low, problem.counts + move), np.maximum(high, problem.counts + move)
-    return Rerun(shown(), tried, same)
+    return Rerun(not len(missing()), len(tried), same)
 
 
-def _gives(problem: Problem, original: Problem, optimum: LeastPattern, extra: int | None) -> bool:
-    """Whether no pattern of this table is better than the one that was found, so that chance may choose it."""
-    if not np.array_equal(problem.cell_ids, original.cell_ids):  # a cell became empty
-        return False
-    search = PatternSearch(problem, MAX_SECONDS, lambda *_: None)
-    try:
-        other = search.run(extra)
-    except RefusedError:
-        return False
-    pattern = optimum.suppressed
-    if not other.settled or search.builder.unprotected(pattern) or (problem.forced & ~pattern).any():
-        return False
-    chosen, others = pattern & ~problem.forced, other.suppressed & ~problem.forced
-    return bool(
-        search.value(pattern) == search.value(other.suppressed)
-        and search.weights[chosen].sum() == search.weights[others].sum()
-        and len(search.builder.exposed(pattern)) == len(other.exposed)
+def _moves(
+    problem: Problem, optimum: LeastPattern, primary: tuple[int, int], missing: Callable[[], IntArray]
+) -> Iterator[IntArray]:
+    """Moves to tables that change a count that is still missing.
+
+    First those with the same primary cells in which all cuts hold, so that the pattern is best there too; then those
+    that the search found.
+    """
+    finder = MoveFinder(problem, limits=_limits(problem, optimum, primary))
+    finder.open(optimum.suppressed)
+    for cell in np.flatnonzero(optimum.suppressed).tolist():
+        for amount in dict.fromkeys((problem.width, -problem.width, 1, -1)):
+            if cell in missing() and (move := finder.find(cell, amount, seconds=1.0)[0]) is not None:
+                yield move
+    moves = optimum.search.store.inside(optimum.suppressed).toarray()
+    moves = np.unique(np.r_[moves, -moves], axis=0)
+    # Moves that change most counts first: fewer tables then show all of them.
+    for move in sorted(moves, key=np.count_nonzero, reverse=True):
+        if move[missing()].any() and (problem.counts + move >= problem.minimum).all():
+            yield move
+
+
+def _limits(problem: Problem, optimum: LeastPattern, primary: tuple[int, int]) -> Limits:
+    """What a move may change so that the primary cells stay the same and the proof of every cut holds."""
+    least, most = primary
+    rows: list[dict[int, int]] = []
+    limits: list[int] = []
+    for cell in np.flatnonzero(optimum.suppressed).tolist():
+        count = int(problem.counts[cell])
+        lowest, highest = (0, least - 1) if count < least else (least, most) if count <= most else (most + 1, None)
+        rows.append({cell: -1})
+        limits.append(count - lowest)
+        if highest is not None:
+            rows.append({cell: 1})
+            limits.append(highest - count)
+    for cut in optimum.cuts:
+        room = problem.room(cut.view)
+        for bound in cut.proof or ():
+            row = dict(zip(bound.cells.tolist(), bound.coefficients.tolist(), strict=True))
+            if cut.rise:  # a count that is larger need not rise as far
+                row[cut.cell] = row.get(cut.cell, 0) + bound.scale
+            rows.append(row)
+            limits.append(bound.amount * bound.scale - 1 - int(bound.coefficients @ room[bound.cells]))
+    matrix = sparse.csr_array(
+        (
+            np.array([value for row in rows for value in row.values()], dtype=np.int64),
+            np.array([cell for row in rows for cell in row], dtype=np.int64),
+            np.r_[0, np.cumsum([len(row) for row in rows])],
+        ),
+        shape=(len(rows), problem.size),
     )
+    return matrix, np.array(limits, dtype=np.int64)
 
 
 def _with_counts(tables: LinkedTables, counts: IntArray) -> LinkedTables:

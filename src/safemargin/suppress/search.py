@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -16,18 +16,17 @@ import numpy as np
 from safemargin.core import BoolArray, IntArray, Progress, RefusedError
 from safemargin.suppress.cuts import Cut, CutFinder, Limit, MasterProblem, single_gap_cuts
 from safemargin.suppress.feasibility import PatternBuilder, Unprotected
-from safemargin.suppress.moves import MoveFinder
-from safemargin.suppress.problem import Problem
-from safemargin.suppress.views import PUBLIC, MoveStore, View
+from safemargin.suppress.finder import MoveFinder
+from safemargin.suppress.moves import PUBLIC, MoveStore, Problem, View
 
 SMALL = 1_500  # cells up to which every round considers every suppressed cell
 ROUNDS = 400
-LARGE_ROUNDS = 6
 REFINING_ROUNDS = 200
 CELLS_PER_EXTRA = 80  # one more cell is suppressed per this many where most primary counts are known to be primary
 MAX_SECONDS_TO_POLISH = 15.0
 LEVEL_WEIGHT, MAX_LEVEL = 20, 3  # one total weighs as much as 20 cells that sum up over one axis less
 CHANCE = 1_000  # costs drawn at random that choose among patterns that are equally good are below this
+MIN_CELLS_FOR_BOXES = 100  # cells from which on the first pattern is built of boxes
 MAX_CELLS_TO_GROW = 400  # cells up to which a cut that rests on integrality is grown cell by cell
 
 
@@ -37,10 +36,11 @@ class LeastPattern:
 
     suppressed: BoolArray
     lower_bound: int
-    store: MoveStore
+    search: "PatternSearch"  # which found it, with all moves and cuts
+    cuts: frozenset[Cut]  # that prove it to be best, preferred rises included
     exposed: IntArray  # primary cells whose count is known to lie in the primary range, though not exactly
-    extra: int = 0
-    settled: bool = False  # whether nothing is better in cost, totals and exposed cells: then chance chose it
+    extra: int
+    settled: bool  # whether nothing is better in cost, totals and exposed cells: then chance chose it
 
 
 class Unprotectable(RefusedError):
@@ -67,6 +67,7 @@ class PatternSearch:
         # Cells that are not printed and are in none of the tables to be published.
         self.elsewhere = int((problem.forced & ~problem.to_publish).sum())
         self.small = problem.size <= SMALL
+        self.comparing = False  # whether a pattern is given, and any better one ends the search
         self.master_proved = True  # whether the last trial is proved to satisfy all cuts with the fewest cells
 
     @property
@@ -85,38 +86,54 @@ class PatternSearch:
 
     def run(self, extra: int | None = None) -> LeastPattern:
         """The pattern of least cost, then with the fewest totals and exposed cells; `extra` as in `find_pattern`."""
-        with suppress(TimeoutError):
-            self._search()
+        self.search()
         if self.best is None:
             raise RefusedError(f"seconds = {self.seconds:g}: no pattern was found in this time; give more seconds")
-        best = self.best
-        pattern, exposed, settled = self._polish(best, extra)
-        more = self.value(pattern) - self.value(best)
-        bound, settled = self.bound - self.elsewhere, settled and self.bound >= self.value(best)
-        return LeastPattern(pattern & ~self.problem.unlisted, bound, self.store, exposed, more, settled)
+        best, builder = self.best, self.builder
+        pattern, limits, settled = self.refine(best, extra)
+        if self.small:  # of equal patterns, costs drawn at random choose one
+            chance = builder.generator.integers(1, CHANCE, self.problem.size)
+            pattern, shown = self._descend(pattern, chance, limits, len(self.exposed(pattern)))
+            settled &= shown
+        return LeastPattern(
+            suppressed=pattern & ~self.problem.unlisted,
+            lower_bound=self.bound - self.elsewhere,
+            search=self,
+            cuts=frozenset((*self.master.cuts, *self.master.soft)),
+            exposed=self.exposed(pattern),
+            extra=self.value(pattern) - self.value(best),
+            settled=settled and self.bound >= self.value(best) and builder.decided,
+        )
 
-    def _search(self) -> None:
-        """Rounds until bound and pattern meet or no cut is new."""
-        trial = self.problem.forced.copy()
-        for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
-            short = self.builder.unprotected(trial) if self.small else None
-            if short == [] or self._improve(trial):
-                self._accept(trial)
-                if turn == 0 or self.master_proved:
-                    self.bound = self.value(trial)
-            short = self.builder.needed_more if short is None else short
-            if self.done or not self._add_cuts(trial, short):
-                break
-            trial = self._next_trial()
-            if self.done:
-                break
-        if self.best is None:
-            self._improve(self.problem.forced)
-        if self.best is None:
-            self._fall_back()
+    def search(self) -> None:
+        """Rounds until bound and pattern meet, no cut is new, or time is up."""
+        with suppress(TimeoutError):
+            if self.problem.size > MIN_CELLS_FOR_BOXES and self.best is None:
+                self._accept(self.builder.complete(self.problem.forced, math.inf))
+            trial = self._next_trial() if self.master.cuts else self.problem.forced
+            for turn in range(ROUNDS):
+                if self.done:
+                    return
+                if any([self._add(cut) for cut in single_gap_cuts(self.problem, trial)]):
+                    trial = self._next_trial()
+                    continue
+                short = self.builder.unprotected(trial)
+                if not short:
+                    self._accept(trial)
+                    self.bound = self.value(trial) if self.master_proved else self.bound
+                    return
+                if self.best is None or self.problem.size > MAX_CELLS_TO_GROW or not turn % 5:
+                    self._improve(trial)
+                if self.done or not self._add_cuts(trial, short):
+                    break
+                trial = self._next_trial()
+            if self.best is None:
+                self._improve(self.problem.forced)
+            if self.best is None:
+                self._fall_back()
 
-    def _accept(self, pattern: BoolArray) -> None:
-        if self.best is None or self.value(pattern) < self.value(self.best):
+    def _accept(self, pattern: BoolArray | None) -> None:
+        if pattern is not None and (self.best is None or self.value(pattern) < self.value(self.best)):
             self.best = pattern.copy()
             self._report()
 
@@ -127,37 +144,31 @@ class PatternSearch:
 
     def _improve(self, trial: BoolArray) -> bool:
         """Complete and reduce a trial; True if it was a pattern already."""
-        pattern = self.builder.complete(trial)
+        # A box with one cell beyond a large pattern is as good as a linear program finds, nearly always.
+        pattern = self.builder.complete(trial, 0.0 if self.small else 1.5 * int(self.problem.cost.min()))
         if pattern is None:
             return False
         if (pattern == trial).all():
             return True
-        # Reducing takes longest, so only completions within 2 % of the best are worth it.
-        if self.best is None or self.value(pattern) <= 1.02 * self.value(self.best) + 3:
-            self._accept(pattern)
-            self._accept(self.builder.reduce(pattern))
+        self._accept(pattern)
+        # Reducing takes longest, so only what is within 2 % of the best is reduced, with integer programs within 1 %.
+        for quick, margin in ((True, 1.02), (False, 1.01)):
+            if self.best is None or self.value(pattern) <= margin * self.value(self.best) + 3:
+                pattern = self.builder.reduce(pattern, quick)
+                self._accept(pattern)
         return False
 
     def _add_cuts(self, trial: BoolArray, short: list[Unprotected]) -> bool:
         """New cuts for the cells that are not protected; False if there are none."""
-        problem, new = self.problem, 0
-        finder = CutFinder(problem, trial)
-        simple: dict[View, set[int]] = {}
-        for view, cell in short or [(PUBLIC, -1)]:
-            if view not in simple:
-                cuts = single_gap_cuts(problem, trial, view)
-                new += sum(self._add(cut) for cut in cuts)
-                simple[view] = {cut.cell for cut in cuts}
-            if cell < 0 or cell in simple[view]:
-                continue
+        new, finder = False, CutFinder(self.problem, trial)
+        for view, cell in short:
             cut = finder.find(view, cell)
-            if cut is None and problem.size <= MAX_CELLS_TO_GROW:
+            if cut is None and self.problem.size <= MAX_CELLS_TO_GROW:
                 cut = self._integer_cut(trial, view, cell)
-            if cut is not None:
-                new += self._add(cut)
+            new |= cut is not None and self._add(cut)
             if self.left <= 0:
                 break
-        return new > 0
+        return new
 
     def _add(self, cut: Cut) -> bool:
         new = self.master.add(cut)
@@ -175,10 +186,10 @@ class PatternSearch:
     def _integer_cut(self, trial: BoolArray, view: View, cell: int) -> Cut | None:
         """A cut that rests on integrality: all published cells less those that could be suppressed in vain."""
         problem = self.problem
-        moves = MoveFinder(problem.equations, problem.counts, problem.minimum)
+        moves = MoveFinder(problem)
 
         def impossible(suppressed: BoolArray, amounts: tuple[int, ...]) -> bool:
-            moves.open(suppressed, None, view.known, view.at_least)
+            moves.open(suppressed, None, view)
             return all(move is None and proved for move, proved in (moves.find(cell, amount) for amount in amounts))
 
         rise, width = int(problem.rise_for(view)[cell]), problem.width
@@ -198,7 +209,7 @@ class PatternSearch:
             elif len(block) > 1:
                 blocks += [block[: len(block) // 2], block[len(block) // 2 :]]
         cells = np.setdiff1d(np.flatnonzero(~suppressed & problem.candidates), view.known)
-        return Cut(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view)
+        return Cut(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view, None)
 
     def _fall_back(self) -> None:
         """A pattern with as many cells as possible, reduced; refuses if a cell is disclosed even so."""
@@ -218,32 +229,28 @@ class PatternSearch:
             raise RefusedError("no pattern was found that protects every primary cell; suppress more cells by hand")
         raise Unprotectable(cut or Cut(cell, 0, (), view))
 
-    def _polish(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, IntArray, bool]:
-        """Of all patterns of this cost, one with the fewest totals, then the fewest exposed cells, then by chance.
+    def refine(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, list[Limit], bool]:
+        """Of all patterns of this cost, one with the fewest totals, then with the fewest exposed cells.
 
-        Also the exposed cells, and whether every step was proved. Large tables stay as they are.
+        Also the limits of patterns that are as good, and whether every step was proved. Large tables stay as they are.
         """
-        problem, generator = self.problem, self.builder.generator
-        chosen = best & ~problem.forced
-        exposed = self.builder.exposed(best)
+        problem = self.problem
+        cost = int(problem.cost[best & ~problem.forced].sum())
+        limits: list[Limit] = [(problem.cost, cost)]
         if not self.small:
-            return best, exposed, False
-        most: list[Limit] = [(problem.cost, int(problem.cost[chosen].sum()))]
-        pattern, proved = self._descend(best, self.weights, most)
-        most.append((self.weights, int(self.weights[pattern & ~problem.forced].sum())))
-        exposed = self.builder.exposed(pattern)
+            return best, limits, False
+        pattern, proved = self._descend(best, self.weights, limits)
+        limits.append((self.weights, int(self.weights[pattern & ~problem.forced].sum())))
         room = extra or 0
-        if extra is None and len(exposed) > problem.primary.sum() / 2:
+        if extra is None and len(self.exposed(pattern)) > problem.primary.sum() / 2:
             room = self.value(best) // CELLS_PER_EXTRA
         for more in dict.fromkeys((extra or 0, room)):
-            most[0] = (problem.cost, int(problem.cost[chosen].sum()) + more)
-            self._add_soft_cuts(pattern, exposed)
-            pattern, shown = self._descend(pattern, None, most, -1)
-            exposed, proved = self.builder.exposed(pattern), proved and shown
-        most[0] = (problem.cost, int(problem.cost[pattern & ~problem.forced].sum()))
-        chance = generator.integers(1, CHANCE, problem.size)
-        pattern, shown = self._descend(pattern, chance, most, len(exposed))
-        return pattern, self.builder.exposed(pattern), proved and shown
+            limits[0] = (problem.cost, cost + more)
+            self._add_soft_cuts(pattern, self.exposed(pattern))
+            pattern, shown = self._descend(pattern, None, limits, -1)
+            proved &= shown
+        limits[0] = (problem.cost, int(problem.cost[pattern & ~problem.forced].sum()))
+        return pattern, limits, proved
 
     def _descend(
         self, best: BoolArray, goal: IntArray | None, limits: Sequence[Limit], exposed: int | None = None
@@ -256,8 +263,10 @@ class PatternSearch:
         deadline = min(self.deadline, time.monotonic() + MAX_SECONDS_TO_POLISH)
 
         def measure(pattern: BoolArray) -> int:
-            return len(builder.exposed(pattern)) if goal is None else int(goal[pattern & ~problem.forced].sum())
+            return len(self.exposed(pattern)) if goal is None else int(goal[pattern & ~problem.forced].sum())
 
+        if limits[0][1] < problem.cost[problem.candidates].min(initial=1):
+            return best, True  # no cell beside the forced ones is within the limit
         value = measure(best)
         with suppress(TimeoutError):
             for _ in range(REFINING_ROUNDS):
@@ -274,18 +283,91 @@ class PatternSearch:
                     if not any([master.add(cut) for cut in cuts if cut is not None]):
                         break
                     continue
-                now = builder.exposed(trial)
+                now = self.exposed(trial)
                 if exposed is None or exposed < 0 or len(now) <= exposed:
                     reached = len(now) if goal is None else measure(trial)
                     best, value = (trial, reached) if reached < value else (best, value)
+                    if self.comparing and best is trial:
+                        return best, False
                 if exposed is None or not self._add_soft_cuts(trial, np.setdiff1d(now, list(solution.exposed))):
-                    return best, solution.proved
+                    return best, solution.proved and value <= math.ceil(solution.bound - 1e-6)
         return best, not value
+
+    def exposed(self, pattern: BoolArray) -> IntArray:
+        """Primary cells whose count is known to lie in the primary range."""
+        return self.builder.exposed(pattern, self._blocked(pattern))
+
+    def _blocked(self, pattern: BoolArray) -> IntArray:
+        """Cells that a cut keeps from their preferred rise."""
+        cells = {cut.cell for cut in self.master.soft if not pattern[list(cut.cells)].any()}
+        return np.array(sorted(cells), dtype=np.int64)
 
     def _add_soft_cuts(self, pattern: BoolArray, cells: IntArray) -> bool:
         """Cuts against the preferred rise of some cells; False if none is new."""
-        finder, new = CutFinder(self.problem, pattern), False
-        for cell in cells.tolist():
-            cut = finder.against_rise(PUBLIC, cell, int(self.problem.preferred_rise[cell]))
-            new |= cut is not None and self.master.add(cut, soft=True)
+        cells, new = np.setdiff1d(cells, self._blocked(pattern)), False
+        if len(cells):
+            finder = CutFinder(self.problem, pattern)
+            for cell in cells.tolist():
+                cut = finder.against_rise(PUBLIC, cell, int(self.problem.preferred_rise[cell]))
+                new |= cut is not None and self.master.add(cut, soft=True)
         return new
+
+    def exchange(self, other: "PatternSearch") -> set[Cut]:
+        """Take over the moves and cuts of a search in a table that prints the same, but for the cuts that fail here.
+
+        A move leads to a table, so it starts here as well as there. The proof of a cut is about counts.
+        """
+        step, known = self.problem.counts - other.problem.counts, len(self.store.cells)
+        for change in np.r_[np.zeros((1, self.problem.size), dtype=np.int64), other.store.matrix[known:].toarray()]:
+            self.store.add(change - step)
+        failed: set[Cut] = set()
+        for soft, rises in ((False, self.problem.required_rise), (True, self.problem.preferred_rise)):
+            for cut in tuple(other.master.soft if soft else other.master.cuts):
+                rise = int(rises[cut.cell])
+                if cut.holds_in(self.problem, rise):
+                    self.master.add(replace(cut, rise=rise if cut.rise else 0), soft)
+                else:
+                    failed.add(cut)
+        return failed
+
+    def is_best(self, original: LeastPattern, extra: int | None) -> bool:
+        """Whether no pattern is better than one that was found in another table that prints the same.
+
+        Then chance may choose it here too.
+        """
+        problem, theirs, pattern = self.problem, original.search, original.suppressed
+        if not np.array_equal(problem.cell_ids, theirs.problem.cell_ids) or (problem.forced & ~pattern).any():
+            return False  # a cell became empty, or a printed one primary
+        alike = np.array_equal(problem.forced, theirs.problem.forced) and np.array_equal(
+            problem.cost, theirs.problem.cost
+        )
+        failed = self.exchange(theirs)
+        try:
+            if self.builder.unprotected(pattern):
+                return False
+            # Who sees the gaps infers the same from both tables, so the same cells are exposed in both.
+            self.builder.exposed_in[pattern.tobytes()] = original.exposed
+            if alike and not failed & original.cuts:
+                return True  # the cuts that prove the pattern best there are all the cuts that it needs here
+            if not original.extra:
+                self.comparing = True
+                self.best = self.builder.reduce(pattern)
+                if self.value(self.best) < self.value(pattern):
+                    return False
+            self.search()
+        except (TimeoutError, RefusedError):
+            return False
+        if self.best is None or self.bound < self.value(self.best):
+            return False
+        if self.comparing and self.value(self.best) < self.value(pattern):
+            return False
+        other, _, proved = self.refine(self.best, extra)
+        chosen, others = pattern & ~problem.forced, other & ~problem.forced
+        theirs.exchange(self)
+        return bool(
+            proved
+            and self.builder.decided
+            and self.value(pattern) == self.value(other)
+            and self.weights[chosen].sum() == self.weights[others].sum()
+            and len(original.exposed) == len(self.exposed(other))
+        )

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedErro
 from safemargin.io import read_bytes
 from safemargin.suppress.feasibility import select_moves
 from safemargin.suppress.linked import LinkedTables, single
+from safemargin.suppress.moves import Problem
 from safemargin.suppress.pattern import Pattern
-from safemargin.suppress.problem import Problem, build_problem
+from safemargin.suppress.problem import build_problem
 from safemargin.suppress.read import read_costs, read_linked, table_name
 from safemargin.suppress.report import PATTERN, Suppression
 from safemargin.suppress.rerun import rerun
@@ -54,9 +56,7 @@ def suppress(
     axes = None if by is None else tuple(by)
     column = None if cost == "people" else cost
     linked = read_linked(sources, hierarchy or {}, earlier=earlier, count=count, axes=axes, cost=column)
-    costs = np.maximum(linked.counts, 1) if cost == "people" else None
-    if column is not None:
-        costs = read_costs(linked, sources, hierarchy or {}, count, axes, column)
+    costs = None if column is None else read_costs(linked, sources, hierarchy or {}, count, axes, column)
     pattern = find_pattern(
         linked,
         primary,
@@ -64,7 +64,7 @@ def suppress(
         tau=tau,
         insiders=insiders,
         extra=extra,
-        cost=costs,
+        cost="people" if cost == "people" else costs,
         keep=keep,
         seconds=seconds,
         progress=progress,
@@ -80,7 +80,7 @@ def find_pattern(
     tau: int = 0,
     insiders: int = 0,
     extra: int | None = None,
-    cost: IntArray | None = None,
+    cost: IntArray | Literal["people"] | None = None,
     keep: Sequence[str] = (),
     seconds: float = SECONDS,
     progress: Progress = no_progress,
@@ -93,7 +93,7 @@ def find_pattern(
     primary count could be `protect` or more. `extra` cells may be suppressed beyond the fewest, to hide which
     suppressions were primary; by default one in eighty, if more than half of the primary counts are known to be
     primary. Of patterns that cost the same, one with the fewest totals is taken; among equals, chance decides in
-    every run. `cost` is that of every cell, 1 by default. The search ends after `seconds`.
+    every run. `cost` is that of every cell, 1 by default, or `people` for its count. The search ends after `seconds`.
     """
     least, most = primary
     if not 1 <= least <= most:
@@ -112,7 +112,8 @@ def find_pattern(
     while True:
 
         def again(of: LinkedTables) -> Problem:
-            return build_problem(of, primary, protect, tau, insiders, disclosed, cost, kept)
+            costs = np.maximum(of.counts, 1) if isinstance(cost, str) else cost
+            return build_problem(of, primary, protect, tau, insiders, disclosed, costs, kept)
 
         problem = again(tables)
         try:
@@ -124,7 +125,7 @@ def find_pattern(
                 raise RefusedError(_refusal(tables, problem, error)) from None
             disclosed.append(int(problem.cell_ids[error.cell]))
     left = seconds - (time.monotonic() - start)
-    checked = rerun(tables, problem, optimum, extra, tau, again, left)
+    checked = rerun(tables, problem, optimum, primary, extra, again, left)
     return replace(_pattern(tables, problem, optimum, (primary, protect, tau, insiders), disclosed), rerun=checked)
 
 
@@ -154,7 +155,7 @@ def _pattern(
 ) -> Pattern:
     primary, protect, tau, insiders = limits
     suppressed = np.flatnonzero(optimum.suppressed & problem.to_publish)
-    moves = select_moves(problem, optimum.store, optimum.suppressed | problem.unlisted)
+    moves = select_moves(problem, optimum.search.store, optimum.suppressed | problem.unlisted)
     used = np.zeros(problem.size, dtype=bool)
     used[moves.indices] = True
     forced = int((problem.forced & problem.to_publish).sum())

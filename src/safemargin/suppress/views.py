@@ -1,31 +1,15 @@
-"""What onlookers know beside what is printed, and the stored moves that they cannot exclude; no solver is needed."""
+"""What coalitions of respondents know about the cells of tables."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy import sparse
 
-from safemargin.core import BoolArray, IntArray, TooLargeError
+from safemargin.core import TooLargeError
 from safemargin.suppress.linked import LinkedTables, inner_cells
+from safemargin.suppress.moves import View
 
 MAX_COALITIONS = 20_000
-
-
-@dataclass(frozen=True)
-class View:
-    """What an onlooker knows beside what is printed: counts of some cells, and lower limits of others."""
-
-    known: tuple[int, ...] = ()
-    at_least: tuple[tuple[int, int], ...] = ()
-
-    def sees_more(self, suppressed: BoolArray) -> bool:
-        """Whether some of it is not printed."""
-        return any(suppressed[cell] for cell in self.known) or any(suppressed[cell] for cell, _ in self.at_least)
-
-
-PUBLIC = View()
 
 
 def coalition_views(tables: LinkedTables, insiders: int) -> tuple[View, ...]:
@@ -93,68 +77,3 @@ def _compatible(tables: LinkedTables, cells: Sequence[int]) -> bool:
         tree.members[np.unique(nodes)].all(axis=0).any()
         for tree, nodes in zip(tables.trees, tables.nodes[list(cells)].T, strict=True)
     )
-
-
-class MoveStore:
-    """All moves found, kept sparse. A move stays possible when more cells are suppressed."""
-
-    def __init__(self, counts: IntArray) -> None:
-        self.counts, self.size = counts, len(counts)
-        self.cells: list[IntArray] = []
-        self.changes: list[IntArray] = []
-        self._built = sparse.csr_array((0, self.size), dtype=np.int64)
-
-    def add(self, move: IntArray) -> None:
-        """Keep a move."""
-        cells = np.flatnonzero(move)
-        self.cells.append(cells)
-        self.changes.append(move[cells])
-
-    @property
-    def matrix(self) -> sparse.csr_array:
-        """One row per move."""
-        if self._built.shape[0] < len(self.cells):
-            starts = np.r_[0, np.cumsum([len(cells) for cells in self.cells])]
-            parts = (np.concatenate(self.changes), np.concatenate(self.cells), starts)
-            self._built = sparse.csr_array(parts, shape=(len(self.cells), self.size))
-        return self._built
-
-    def inside(self, suppressed: BoolArray) -> sparse.csr_array:
-        """Moves that change suppressed cells only."""
-        outside = abs(self.matrix) @ (~suppressed).astype(np.int64)
-        return self.matrix[np.flatnonzero(outside == 0)].tocsr()
-
-
-class PatternMoves:
-    """The stored moves inside one set of suppressed cells, and those added later."""
-
-    def __init__(self, store: MoveStore, suppressed: BoolArray) -> None:
-        self.store = store
-        moves = store.inside(suppressed).tocoo()
-        self.rows, self.cells, self.changes = moves.row, moves.col, moves.data
-        self.count = moves.shape[0]
-
-    def add(self, move: IntArray) -> None:
-        """Keep a move here and in the store."""
-        self.store.add(move)
-        cells = np.flatnonzero(move)
-        self.rows = np.r_[self.rows, np.full(len(cells), self.count)]
-        self.cells, self.changes = np.r_[self.cells, cells], np.r_[self.changes, move[cells]]
-        self.count += 1
-
-    def possible(self, view: View) -> BoolArray:
-        """Which moves an onlooker with this view cannot exclude."""
-        possible = np.ones(self.count, dtype=bool)
-        if view.known:
-            possible[self.rows[np.isin(self.cells, view.known)]] = False
-        for cell, least in view.at_least:
-            possible[self.rows[(self.cells == cell) & (self.store.counts[cell] + self.changes < least)]] = False
-        return possible
-
-    def ranges(self, view: View = PUBLIC) -> tuple[IntArray, IntArray]:
-        """How far each count can rise and fall."""
-        used = self.possible(view)[self.rows] if view != PUBLIC else np.ones(len(self.rows), dtype=bool)
-        up, down = np.zeros(self.store.size, dtype=np.int64), np.zeros(self.store.size, dtype=np.int64)
-        np.maximum.at(up, self.cells[used], self.changes[used])
-        np.maximum.at(down, self.cells[used], -self.changes[used])
-        return up, down

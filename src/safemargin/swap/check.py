@@ -19,11 +19,11 @@ from safemargin.guarantees import (
     Stratum,
     check_laws,
     check_work,
-    fixed_number_law,
     frozen_hamming,
     hamming,
     nearby,
     odds_factor,
+    one_swap_law,
     ordered,
     outcomes,
     rate_of,
@@ -43,7 +43,7 @@ PERMUTED: Mapping[str, Callable[[Stratum], Outcomes]] = {
 """Ways to swap by a permutation of selected records; Theorem 1 is about the first one only."""
 
 LAWS: Mapping[str, Callable[[Stratum, Fraction], Law]] = {
-    "one-swap": lambda records, _: fixed_number_law(records),
+    "one-swap": lambda records, _: one_swap_law(records),
     "targeted": targeted_law,
 }
 """Other ways, which have one rate, or none."""

@@ -8,16 +8,16 @@ import typer
 from safemargin.core import InputError
 from safemargin.guarantees import Holds
 from safemargin.io import axes, check_folder
+from safemargin.swap.across import simulate_across
 from safemargin.swap.check import WAYS
 from safemargin.swap.check import check as check_swapping
-from safemargin.swap.simulate import simulate_across
 from safemargin.swap.swap import FORMS
 from safemargin.swap.swap import swap as swap_records
 from safemargin.swap.swap_rates import RATES, RUNS
 from safemargin.swap.swap_rates import swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import simulate_targeted
-from safemargin.ui import Json, Result, call, note, notes, parse_integers, print_result, progress_bar
+from safemargin.ui import Engine, Json, Master, Result, call, note, notes, parse_integers, print_result, progress_bar
 
 DEFAULT_RATES = ",".join(f"{float(share):g}" for share in RATES)
 simulate = typer.Typer(
@@ -63,6 +63,8 @@ def swap(
     imputed: Imputed = None,
     form: Annotated[str, typer.Option(help=f"What is written: {' or '.join(FORMS)}.")] = "table",
     file_format: Format = "parquet",
+    engine: Engine = "duckdb",
+    master: Master = None,
     as_json: Json = False,
 ) -> None:
     """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.

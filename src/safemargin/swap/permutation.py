@@ -100,6 +100,8 @@ class Exchange:
     swapped: IntArray
     redrawn: int
     """Selections of exactly one record, which were drawn again."""
+    slot: IntArray | None = None
+    """Which of the records of its cell each selected one is, counted from 0, as `swap` draws them."""
 
 
 def strata(cells: Stratified, varies: Callable[[IntArray], bool] | None = None) -> Strata:
@@ -139,7 +141,8 @@ def swap(cells: Stratified, rate: Rates) -> Exchange:
     order = derange(np.diff(bounds, prepend=0))  # step 4 of Algorithm 1: every selected record moves, no other does
     alone = len(cells.numbers) == (int(ends[-1]) if len(ends) else 0)  # one record per row
     cell = picked if alone else np.searchsorted(np.cumsum(cells.numbers), picked, side="right")
-    return Exchange(cell, cells.swapped[cell[order]], redrawn)
+    starts = np.cumsum(cells.numbers) - cells.numbers
+    return Exchange(cell, cells.swapped[cell[order]], redrawn, picked - starts[cell])
 
 
 def swap_visibly(cells: Stratified, held: IntArray, rate: Rates) -> Exchange:

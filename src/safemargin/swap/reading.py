@@ -1,10 +1,6 @@
 """The records of a file as swapping needs them: roles checked, equal records counted, strata numbered."""
 
 import json
-import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,20 +11,13 @@ import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, no_progress, system_below, system_choices
-from safemargin.io import DuckSource, check_columns, connected, literal, open_source, quoted
+from safemargin.io import DuckSource, Scratch, check_columns, connected, literal, new_scratch, open_source, quoted
 from safemargin.swap.permutation import CellRates, Exchange, Rates, Strata, Stratified, swap, swap_visibly
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 
-try:
-    import fcntl
-except (
-    ImportError
-):  # not on Windows: there, what a killed run left stays until its folder of temporary files is emptied
-    fcntl = None  # type: ignore[assignment]
-
 SIZE = "household_size"
-PREFIX, LOCK = "safemargin-swap-", ".lock"
-"""Of folders that hold a result until it is written, and of the file that says that they are in use."""
+PREFIX = "safemargin-swap-"
+"""Of folders that hold a result until it is written."""
 
 More = Callable[[DuckSource, duckdb.DuckDBPyConnection], Mapping[str, str]]
 """Columns that a file does not have, in SQL: of one record, or aggregates over the people of a household."""
@@ -273,49 +262,28 @@ class Workspace:
     """A file of records, and a folder that is removed with this value; `name` is what reports call the records."""
 
     path: Path
-    folder: Path
+    scratch: Scratch
     name: str
-    lock: int
-    """Descriptor of the file that says that the folder is in use."""
 
-    def __post_init__(self) -> None:
-        weakref.finalize(self, _leave, self.folder, self.lock)
+    @property
+    def folder(self) -> Path:
+        """Where the result is until it is written."""
+        return self.scratch.folder
 
 
 @contextmanager
 def workspace(data: object) -> Iterator[Workspace]:
     """A file of records; a DataFrame, an Arrow table or rows are first written to one, called `data` in messages."""
-    # A killed run cannot remove its own folder, which may hold a whole swapped file.
-    _remove_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # only its owner may read it
-    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
-    if fcntl is not None:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the process, however it ends
+    scratch = new_scratch(PREFIX)
     if isinstance(data, str | Path):
-        yield Workspace(Path(data), folder, Path(data).stem, lock)
+        yield Workspace(Path(data), scratch, Path(data).stem)
         return
-    space = Workspace(folder / "data.parquet", folder, "data", lock)
+    space = Workspace(scratch.folder / "data.parquet", scratch, "data")
     try:
         _write_records(data, space.path)
         yield space
     except InputError as error:
         raise InputError(str(error).replace(str(space.path), "data")) from None
-
-
-def _leave(folder: Path, lock: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.close(lock)
-
-
-def _remove_abandoned() -> None:
-    """Remove what killed runs left: whole swapped files. A folder in use is locked by its process."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if fcntl is not None else ():
-        try:
-            with (folder / LOCK).open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # in use, of somebody else, or gone meanwhile
-            continue
 
 
 def _write_records(data: object, path: Path) -> None:

@@ -25,10 +25,11 @@ from safemargin.guarantees import (
     rates_for,
     swap_epsilon,
 )
-from safemargin.io import new_folder
+from safemargin.io import SparkSource, new_folder, open_records
 from safemargin.swap.guarantee import Method, swap_guarantee
 from safemargin.swap.permutation import CellRates, Rates, Strata
 from safemargin.swap.reading import Workspace, counted, workspace
+from safemargin.swap.swap_spark import swap_in_spark
 from safemargin.swap.tables import CONFIDENTIAL, Roles, TableError
 
 FORMS = ("table", "records")
@@ -139,7 +140,9 @@ class Swapped(ui.Result):
         with new_folder(Path(path)) as draft:
             for part in ("published", "confidential"):
                 (draft / part).mkdir()
-            shutil.copyfile(self.space.folder / self.file, draft / "published" / self.file)
+            result = self.space.folder / self.file
+            copy = shutil.copytree if result.is_dir() else shutil.copyfile
+            copy(result, draft / "published" / self.file)
             ui.write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(self.guarantee))
             ui.write_text(draft / "confidential" / "report.html", self.to_html())
         return Path(path)
@@ -164,6 +167,8 @@ def swap(
     imputed: str | None = None,
     form: str = "table",
     file_format: str = "parquet",
+    engine: str = "duckdb",
+    master: str | None = None,
     progress: Progress = no_progress,
 ) -> Swapped:
     """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.
@@ -174,11 +179,19 @@ def swap(
     With `near`, a second exchange follows at `near_rate` among records that agree on these swapped columns. Unless
     `vacuous`, exchanges that change nothing are drawn again. `perturb` draws held columns anew at a rate before that.
     With `household`, records are the households that this column numbers: the people in them stay together. Records
-    that the column `imputed` marks are never moved. Nothing is written before `write(folder)` is called on the result.
+    that the column `imputed` marks are never moved. With the engine `spark`, records are read, exchanged and written on
+    the cluster `master`. Nothing is written before `write(folder)` is called on the result.
     """
     anew = {name: rate_of(value) for name, value in (perturb or {}).items()}
     _check_options((rate, epsilon, rate_by), higher, form)
     _check_method(swapped, tuple(near), near_rate, vacuous, anew, household, imputed)
+    if engine != "duckdb" or master is not None:
+        source = open_records(data, engine, master)
+        one = (rate_by, near, not vacuous, anew, household, imputed, file_format != "parquet")
+        asked_rate = (None if rate is None else rate_of(rate), epsilon, higher)
+        return _in_spark(
+            source, Roles(tuple(swapped), tuple(match), tuple(hold)), asked_rate, one, unit, form, progress
+        )
     with workspace(data) as space:
         names = (swapped, match, tuple(hold), household, imputed, progress)
         with counted(space.path, *names, unit=unit, file_format=file_format, perturb=anew) as records:
@@ -205,6 +218,38 @@ def swap(
         return Swapped(
             run.roles, record, method, records.strata, unique, *moved, guarantee, errors, file, frozen, naming, space
         )
+
+
+def _in_spark(
+    source: object,
+    roles: Roles,
+    asked: tuple[Fraction | None, float | None, bool],
+    more: Sequence[object],
+    unit: str,
+    form: str,
+    progress: Progress,
+) -> Swapped:
+    """A run on a cluster, which takes no `more` options."""
+    assert isinstance(source, SparkSource)  # no other engine takes a master
+    if any(more):
+        raise InputError(
+            "engine = 'spark': swaps at one rate and writes Parquet; use 'duckdb' for `rate_by`, `near`, `vacuous`, "
+            "`perturb`, `household`, `imputed` and CSV"
+        )
+    if not unit.strip():
+        raise InputError("unit: say what a record is, e.g. person")
+
+    def rate(strata: Strata, unique: int) -> Fraction:
+        _check_table(source.path, roles, unique, strata.records, form)
+        return _rate(*asked, strata)
+
+    with workspace(source.path) as space:
+        run = swap_in_spark(source, roles, rate, space.folder / "swapped", form, progress)
+    method = Method(run.rate)
+    guarantee = swap_guarantee(roles, unit, method, run.strata, None)
+    moved = (len(run.exchange.cell), run.changed, run.exchange.redrawn)
+    result = (roles, unit, method, run.strata, run.unique, *moved, guarantee, run.errors, "swapped")
+    return Swapped(*result, naming=run.naming, space=space)
 
 
 def _check_options(given: tuple[object, ...], higher: bool, form: str) -> None:

@@ -233,7 +233,7 @@ class Run:
         # A selected record may get an equal value: nothing to write for it.
         other = exchange.swapped != cells.swapped[exchange.cell]
         places, values = exchange.cell[other], exchange.swapped[other]
-        _check_exchange(cells.stratum[places], cells.swapped[places], values)
+        check_exchange(cells.stratum[places], cells.swapped[places], values)
         rows = ids[places]
         self.database.register("moves", {"id": rows, "s": values})
         counted = "1 as k from moves" if self.listed else "count(*) as k from moves group by all"
@@ -375,7 +375,7 @@ def imputed_share(field: str, *, parts: bool) -> str:
     return f"case when {text} in ({yes}) then 1 when {text} in ({no}) then 0 else {other} end"
 
 
-def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:
+def check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:
     """Every stratum gets as many of each value as it gives."""
     # Proposition 4: within a stratum the multiset of swapped values is unchanged.
     # Stratum and value in one number, so that one sort compares all strata.

@@ -8,14 +8,15 @@ import numpy as np
 
 from safemargin.core import FloatArray, IntArray
 from safemargin.samplers import Geometric
+from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design, noise_variance
-from safemargin.topdown.least_squares import expected_errors
 
 PEOPLE, CELLS = "people of an area", "detailed counts"
 UNBIASED, INTEGER = "unbiased estimate", "integer tables"
 FLAT, GAUSSIAN = "flat geometric noise", "flat Gaussian noise"
 TWO_SIDED = 1.96  # standard errors within which 95 % of normal errors lie
 
+StandardErrors = Sequence[Mapping[MarginQuery, FloatArray]]  # by level, query and area
 # Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts.
 Squares = tuple[FloatArray, FloatArray]
 
@@ -80,16 +81,18 @@ class Accuracy:
 
 
 def measure_accuracy(
-    design: Design, counts: Sequence[IntArray], methods: Mapping[str, Sequence[IntArray | FloatArray]]
+    design: Design,
+    counts: Sequence[IntArray],
+    methods: Mapping[str, Sequence[IntArray | FloatArray]],
+    expected: StandardErrors,
 ) -> Accuracy:
     """Errors of methods (their counts by level, a row per area) beside the expected errors of flat noise."""
-    squares = {
-        name: [_squares(table, true) for table, true in zip(tables, counts, strict=True)]
-        for name, tables in methods.items()
-    }
-    ours = {name: squares.pop(name) for name in (UNBIASED, INTEGER) if name in squares}
-    flat = {FLAT: flat_geometric(design).variance, GAUSSIAN: noise_variance(1 / design.rho_squared)}
-    squares = {**ours, **{name: _flat(design, variance) for name, variance in flat.items()}, **squares}
+    # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho² (Bun and Steinke 2016, Prop. 1.4).
+    geometric = Geometric(math.sqrt(2 * float(design.rho_squared)) / 2)
+    flat = {FLAT: geometric.variance, GAUSSIAN: noise_variance(1 / design.rho_squared)}
+    measured = {name: list(map(_squares, tables, counts)) for name, tables in methods.items()}
+    ours = {name: measured.pop(name) for name in (UNBIASED, INTEGER)}
+    squares = ours | {name: _flat(design, variance) for name, variance in flat.items()} | measured
     levels = tuple(
         LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
         for name, errors in squares.items()
@@ -105,14 +108,13 @@ def measure_accuracy(
             if here.any():
                 error = math.sqrt(float(people[here].mean()))
                 sizes.append(SizeError(name, least, most, int(here.sum()), error))
-    queries = _queries(design, counts, methods) if {UNBIASED, INTEGER} <= set(methods) else ()
-    return Accuracy(levels, tuple(sizes), queries)
+    return Accuracy(levels, tuple(sizes), _queries(design, counts, methods, expected))
 
 
-def plan_errors(design: Design) -> tuple[ExpectedError, ...]:
+def plan_errors(design: Design, expected: StandardErrors) -> tuple[ExpectedError, ...]:
     """The standard error of every query on every level, before anything is measured."""
     rows = []
-    for level, (name, errors) in enumerate(zip(design.spine.levels, expected_errors(design), strict=True)):
+    for level, (name, errors) in enumerate(zip(design.spine.levels, expected, strict=True)):
         noise = design.noise(level)
         for query, error in errors.items():
             share = design.shares[level] * design.queries[level].get(query, 0)
@@ -122,11 +124,14 @@ def plan_errors(design: Design) -> tuple[ExpectedError, ...]:
 
 
 def _queries(
-    design: Design, counts: Sequence[IntArray], methods: Mapping[str, Sequence[IntArray | FloatArray]]
+    design: Design,
+    counts: Sequence[IntArray],
+    methods: Mapping[str, Sequence[IntArray | FloatArray]],
+    expected: StandardErrors,
 ) -> tuple[QueryError, ...]:
     """Errors of the estimate and the tables by query, beside the published standard errors."""
     attributes, rows = design.attributes, []
-    for level, errors in enumerate(expected_errors(design)):
+    for level, errors in enumerate(expected):
         true = counts[level]
         for query, error in errors.items():
             off = attributes.margin((methods[UNBIASED][level] - true).astype(np.float64), query)
@@ -140,12 +145,6 @@ def _queries(
 
 def _rms(values: FloatArray) -> float:
     return math.sqrt(float((values**2).mean()))
-
-
-def flat_geometric(design: Design) -> Geometric:
-    """Noise on every count of the smallest areas alone, at the same loss in zero-concentrated differential privacy."""
-    # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho² (Bun and Steinke 2016, Prop. 1.4).
-    return Geometric(math.sqrt(2 * float(design.rho_squared)) / 2)
 
 
 def _flat(design: Design, variance: float) -> list[Squares]:

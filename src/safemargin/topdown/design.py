@@ -129,12 +129,21 @@ LevelLimits = Mapping[MarginQuery, MarginLimit]
 
 
 @dataclass(frozen=True)
-class ReachableSets:
-    """Sets of cells of a margin (rows of `sets`) with the least and the most that the areas of a level can hold."""
+class WeightedLimit:
+    """Weighted sums of the counts of a margin (a row of `weights` each) lie between `low` and `high`, by area."""
 
-    sets: BoolArray
+    query: MarginQuery
+    weights: IntArray
     low: IntArray
     high: IntArray
+
+    def of_areas(self, part: slice) -> "WeightedLimit":
+        """The limit of some areas."""
+        return replace(self, low=self.low[part], high=self.high[part])
+
+    def on_cells(self, attributes: Attributes, margin: MarginQuery) -> IntArray:
+        """The weights of the cells of a finer margin."""
+        return self.weights[:, attributes.cell_of(self.query, margin)]
 
 
 @dataclass(frozen=True)
@@ -155,6 +164,7 @@ class Design:
     `shares` and `queries` are by level, widest first. `exact` lists margins that are published exactly (level, query);
     `impossible` marks cells that are empty in all data; `bounds` are public limits by level that the data satisfy;
     `earlier` are margins by level that tables must agree with because they were published before. A record is a `unit`.
+    `weighted` are public limits of weighted sums, by level: how many people fit into households.
     """
 
     spine: Spine
@@ -169,6 +179,7 @@ class Design:
     earlier: tuple[tuple[int, MarginLimit], ...]
     passes: tuple[MarginQuery, ...]
     unit: str = "person"
+    weighted: tuple[tuple[int, WeightedLimit], ...] = ()
 
     def __post_init__(self) -> None:
         if self.rho_squared <= 0:
@@ -253,6 +264,7 @@ def grouped(design: Design) -> tuple[Design, tuple[int, ...]]:
         exact=tuple((places[level], query) for level, query in design.exact),
         bounds=tuple((places[level], limit) for level, limit in design.bounds),
         earlier=tuple((places[level], limit) for level, limit in design.earlier),
+        weighted=tuple((places[level], limit) for level, limit in design.weighted),
     )
     return wide, tuple(places)
 
@@ -370,4 +382,13 @@ def check_truth(design: Design, counts: tuple[IntArray, ...]) -> None:
             raise InputError(
                 f"bounds: {spine.name(level, area)}: {attributes.label(limit.query, cell)}: the data are not in "
                 f"{int(limit.low[area, cell])} to {int(limit.high[area, cell])}"
+            )
+    for level, weighted in design.weighted:
+        sums = attributes.margin(counts[level], weighted.query) @ weighted.weights.T
+        wrong = np.argwhere((sums < weighted.low) | (sums > weighted.high))
+        if len(wrong):
+            area, row = wrong[0].tolist()
+            raise InputError(
+                f"{spine.name(level, area)}: its {design.unit}s do not fit the exact counts of persons, which leave "
+                f"{int(weighted.low[area, row]):,} to {int(weighted.high[area, row]):,} people in them"
             )

@@ -20,8 +20,8 @@ from safemargin.topdown.design import (
     LevelLimits,
     LookAhead,
     MarginLimit,
-    ReachableSets,
     Spine,
+    WeightedLimit,
     limits_within,
 )
 
@@ -30,7 +30,7 @@ MAX_CELLS = 8  # cells of a margin up to which every set of them is considered (
 Ends = tuple[FloatArray, FloatArray]  # the least and the most of every set of cells, a row per area
 
 
-def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[ReachableSets | None]:
+def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[WeightedLimit | None]:
     """What areas of every level can hold of the first margin, given the limits of all levels below."""
     first = design.passes[0]
     rows = [limits_within(design.attributes, here, first) for here in limits]
@@ -39,9 +39,9 @@ def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[Reac
 
 def reachable_sets(
     spine: Spine, margin: MarginQuery, cells: int, limits: list[list[MarginLimit]]
-) -> list[ReachableSets | None]:
+) -> list[WeightedLimit | None]:
     """By level, the sets of cells that the levels below limit more tightly than the level's own limits."""
-    levels: list[ReachableSets | None] = [None] * len(spine.levels)
+    levels: list[WeightedLimit | None] = [None] * len(spine.levels)
     with_totals = [level for level, here in enumerate(limits) if any(not limit.query.axes for limit in here)]
     crossed = any(limit.query == margin for here in limits for limit in here)
     if cells > MAX_CELLS or not margin.axes or not with_totals or not crossed:
@@ -59,8 +59,26 @@ def reachable_sets(
         tighter = ((below[0] > own[0]) | (below[1] < own[1])).any(axis=0)
         if tighter.any():
             low, high = below[0][:, tighter], np.minimum(below[1][:, tighter], MAX_COUNT)
-            levels[level] = ReachableSets(sets[tighter], low.astype(np.int64), high.astype(np.int64))
+            weights = sets[tighter].astype(np.int64)
+            levels[level] = WeightedLimit(margin, weights, low.astype(np.int64), high.astype(np.int64))
     return levels
+
+
+def cell_ends(design: Design, limits: Sequence[LevelLimits], query: MarginQuery, cell: int) -> list[Ends]:
+    """By level, the least and the most that one cell of a margin can hold in every area, a column each."""
+    spine, cells = design.spine, design.attributes.cells(query)
+    possible = design.attributes.margin((~design.impossible)[None, :].astype(np.int64), query)[0] > 0
+    only = (np.arange(cells) == cell)[None, :]
+    levels: list[Ends] = []
+    for level in range(spine.last, -1, -1):
+        rows = limits_within(design.attributes, limits[level], query)
+        box, plank = _own_limits(len(spine.names[level]), query, cells, rows)
+        low, high = _set_ends(only, (box[0], np.where(possible, box[1], 0.0)), plank)
+        if levels:  # what the parts can hold adds up
+            low = np.maximum(low, spine.sums(level + 1, levels[-1][0]))
+            high = np.minimum(high, spine.sums(level + 1, levels[-1][1]))
+        levels.append((low, high))
+    return levels[::-1]
 
 
 def _own_limits(areas: int, margin: MarginQuery, cells: int, limits: list[MarginLimit]) -> tuple[Ends, Ends]:
@@ -139,8 +157,11 @@ class _LookAheadBuilder:
     ) -> None:
         self.design, self.margin, self.marks = design, margin, marks
         self.limits = [limits_within(design.attributes, here, margin) for here in limits]
+        self.weighted: list[list[WeightedLimit]] = [[] for _ in limits]
+        for level, limit in design.weighted:
+            self.weighted[level].append(limit)
         self.rows, self.columns = 0, 0
-        self.entries: dict[bool, list[tuple[IntArray, IntArray, float]]] = {False: [], True: []}
+        self.entries: dict[bool, list[tuple[IntArray, IntArray, IntArray]]] = {False: [], True: []}
         self.ends: list[tuple[IntArray, IntArray]] = []
 
     def add(self, level: int, area: int, own: IntArray, *, below: bool) -> None:
@@ -149,17 +170,22 @@ class _LookAheadBuilder:
             return
         known = np.flatnonzero(own >= 0)
         sums = self.rows + np.arange(len(known))
-        self.entries[below].append((sums, own[known], -1.0))
+        ones = np.ones_like(known)
+        self.entries[below].append((sums, own[known], -ones))
         self._add_rows(np.zeros(len(known), dtype=np.int64), np.zeros(len(known), dtype=np.int64))
         for part in self.design.spine.parts(level, area):
             columns = np.full(len(own), -1, dtype=np.int64)
             columns[known] = self.columns + np.arange(len(known))
             self.columns += len(known)
-            self.entries[True].append((sums, columns[known], 1.0))
+            self.entries[True].append((sums, columns[known], ones))
             for limit in self.limits[level + 1]:
                 cells = self.design.attributes.cell_of(limit.query, self.margin)[known]
-                self.entries[True].append((self.rows + cells, columns[known], 1.0))
+                self.entries[True].append((self.rows + cells, columns[known], ones))
                 self._add_rows(limit.low[part], limit.high[part])
+            for weighted in self.weighted[level + 1]:
+                for row, weights in enumerate(weighted.on_cells(self.design.attributes, self.margin)):
+                    self.entries[True].append((np.full_like(known, self.rows + row), columns[known], weights[known]))
+                self._add_rows(weighted.low[part], weighted.high[part])
             self.add(level + 1, part, columns, below=True)
 
     def build(self, width: int) -> LookAhead | None:
@@ -178,5 +204,5 @@ class _LookAheadBuilder:
         empty = np.zeros(0, dtype=np.int64)
         rows = np.concatenate([empty, *(rows for rows, _, _ in entries)])
         columns = np.concatenate([empty, *(columns for _, columns, _ in entries)])
-        values = np.concatenate([np.zeros(0), *(np.full(len(rows), value) for rows, _, value in entries)])
+        values = np.concatenate([np.zeros(0), *(values for _, _, values in entries)])
         return sparse.csr_array((values, (rows, columns)), shape=(self.rows, width))

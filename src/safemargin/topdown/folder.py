@@ -11,7 +11,7 @@ tables/           integer tables, one file per level
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,9 +21,9 @@ import numpy as np
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync
+from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync, write_whole
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
-from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
+from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, WeightedLimit, build_spine
 
 Columns = Mapping[str, IntArray | FloatArray]
 
@@ -33,6 +33,14 @@ class GroupingDocument(BaseModel):
 
     of: str
     groups: dict[str, list[str]]
+
+
+class WeightedDocument(BaseModel):
+    """Weights of the counts of a margin whose sum is limited."""
+
+    level: int
+    query: str
+    weights: list[int]
 
 
 class DesignDocument(BaseModel):
@@ -52,6 +60,7 @@ class DesignDocument(BaseModel):
     limits: list[tuple[Literal["bound", "earlier"], int, str]]
     passes: list[str]
     unit: str = "person"
+    weighted: list[WeightedDocument] = []
 
 
 @dataclass(frozen=True)
@@ -60,9 +69,10 @@ class Folder:
 
     path: Path
 
-    def file(self, kind: str, level: int, level_name: str, query: str = "") -> Path:
+    def file(self, kind: str, design: Design, level: int, query: MarginQuery | None = None) -> Path:
         """The file of a level, or of one of its margins."""
-        name = "-".join(filter(None, [f"{level}", level_name, query.replace("*", ".")]))
+        title = "" if query is None else design.attributes.title(query).replace("*", ".")
+        name = "-".join(filter(None, [f"{level}", design.spine.levels[level], title]))
         return self.path / kind / f"{file_name(name)}.parquet"
 
     def write_design(self, design: Design) -> None:
@@ -71,7 +81,10 @@ class Folder:
         limits = [("bound", limit) for limit in design.bounds] + [("earlier", limit) for limit in design.earlier]
         for number, (_, (level, limit)) in enumerate(limits):
             columns = {"at_least": limit.low, "at_most": limit.high}
-            write_cells(self._limit(number), spine, level, attributes, limit.query, columns)
+            write_cells(self._limit(number), design, level, limit.query, columns)
+        for number, (level, weighted) in enumerate(design.weighted, len(limits)):
+            columns = {"at_least": weighted.low, "at_most": weighted.high}
+            write_cells(self._limit(number), design, level, MarginQuery(()), columns)
         title = attributes.title
         document = DesignDocument.model_validate(
             {
@@ -89,10 +102,15 @@ class Folder:
                 "limits": [(kind, level, title(limit.query)) for kind, (level, limit) in limits],
                 "passes": list(map(title, design.passes)),
                 "unit": design.unit,
+                "weighted": [
+                    {"level": level, "query": title(limit.query), "weights": limit.weights[0].tolist()}
+                    for level, limit in design.weighted
+                ],
             }
         )
         _write_areas(self.path / "areas.parquet", spine)
-        write_text(self.path / "design.json", document.model_dump_json(indent=1, by_alias=True) + "\n")
+        content = document.model_dump_json(indent=1, by_alias=True) + "\n"
+        write_file(self.path / "design.json", content.encode())
 
     def read_design(self) -> Design:
         """The design as anybody can read it."""
@@ -112,20 +130,15 @@ class Folder:
     def _design(self, document: DesignDocument) -> Design:
         names, categories = tuple(document.attributes), document.attributes
         groupings = tuple(
-            build_grouping(name, stated.of, names.index(stated.of), categories[stated.of], stated.groups)
-            for name, stated in document.groupings.items()
+            build_grouping(name, grouping.of, names.index(grouping.of), categories[grouping.of], grouping.groups)
+            for name, grouping in document.groupings.items()
         )
         attributes = Attributes(names, tuple(categories.values()), groupings)
         paths = zip(*_read_columns(self.path / "areas.parquet").values(), strict=True)
         spine = build_spine(document.levels, document.root, paths)
         impossible = np.zeros(attributes.cells(attributes.detailed), dtype=bool)
         impossible[document.impossible] = True
-        limits: dict[str, list[tuple[int, MarginLimit]]] = {"bound": [], "earlier": []}
-        for number, (kind, level, title) in enumerate(document.limits):
-            query = attributes.query(title)
-            low, high = read_cells(self._limit(number), spine, level, attributes, query, "at_least", "at_most")
-            limits[kind].append((level, MarginLimit(query, low, high)))
-        return Design(
+        design = Design(
             spine,
             attributes,
             document.rho_squared,
@@ -134,42 +147,50 @@ class Folder:
             tuple({attributes.query(title): share for title, share in level.items()} for level in document.queries),
             tuple((level, attributes.query(title)) for level, title in document.exact),
             impossible,
-            tuple(limits["bound"]),
-            tuple(limits["earlier"]),
+            (),
+            (),
             tuple(map(attributes.query, document.passes)),
             document.unit,
         )
+        limits: dict[str, list[tuple[int, MarginLimit]]] = {"bound": [], "earlier": []}
+        for number, (kind, level, title) in enumerate(document.limits):
+            query = attributes.query(title)
+            low, high = read_cells(self._limit(number), design, level, query, "at_least", "at_most")
+            limits[kind].append((level, MarginLimit(query, low, high)))
+        weighted = []
+        for number, stated in enumerate(document.weighted, len(document.limits)):
+            ends = read_cells(self._limit(number), design, stated.level, MarginQuery(()), "at_least", "at_most")
+            sums = WeightedLimit(attributes.query(stated.query), frozen([stated.weights]), *ends)
+            weighted.append((stated.level, sums))
+        bounds, earlier = tuple(limits["bound"]), tuple(limits["earlier"])
+        return replace(design, bounds=bounds, earlier=earlier, weighted=tuple(weighted))
 
     def read_measurements(self, design: Design) -> Measurements:
         """Noisy and exact margins."""
-        spine, attributes = design.spine, design.attributes
 
         def read(kind: str, level: int, query: MarginQuery, column: str) -> IntArray:
-            path = self.file(kind, level, spine.levels[level], attributes.title(query))
-            return read_cells(path, spine, level, attributes, query, column)[0]
+            return read_cells(self.file(kind, design, level, query), design, level, query, column)[0]
 
         return Measurements(
             tuple(
                 {query: read("noisy", level, query, "noisy_count") for query in design.measured(level)}
-                for level in range(len(spine.levels))
+                for level in range(len(design.spine.levels))
             ),
             {(level, query): read("exact", level, query, "count") for level, query in design.exact},
         )
 
     def read_table(self, design: Design, level: int) -> IntArray:
         """The integer table of a level."""
-        path, detailed = self.file("tables", level, design.spine.levels[level]), design.attributes.detailed
-        return read_cells(path, design.spine, level, design.attributes, detailed, "count")[0]
+        return read_cells(self.file("tables", design, level), design, level, design.attributes.detailed, "count")[0]
 
     def read_estimates(self, design: Design, level: int) -> FloatArray:
         """The unbiased estimates of a level."""
-        path = self.file("estimates", level, design.spine.levels[level])
-        values = np.asarray(_read_columns(path, "estimate")["estimate"], dtype=np.float64)
-        return values.reshape(len(design.spine.names[level]), -1)
+        values = _read_columns(self.file("estimates", design, level), "estimate")["estimate"]
+        return np.asarray(values, dtype=np.float64).reshape(len(design.spine.names[level]), -1)
 
     def write_microdata(self, design: Design) -> None:
         """A record for everybody in the smallest areas, from the integer tables, with the areas it lies in."""
-        table = self.file("tables", design.spine.last, design.spine.levels[-1])
+        table = self.file("tables", design, design.spine.last)
         block = quoted(design.spine.levels[-1])
         rows = f'(select *, unnest(range(count)) as "*copy" from read_parquet({literal(str(table))})) t'
         areas = f"read_parquet({literal(str(self.path / 'areas.parquet'))})"
@@ -183,10 +204,9 @@ class Folder:
         return self.path / "bounds" / f"{number}.parquet"
 
 
-def write_cells(
-    path: Path, spine: Spine, level: int, attributes: Attributes, query: MarginQuery, columns: Columns, status: str = ""
-) -> None:
+def write_cells(path: Path, design: Design, level: int, query: MarginQuery, columns: Columns, status: str = "") -> None:
     """One row per area and cell of a margin, in order: the area, its categories, the columns, and the status."""
+    spine, attributes = design.spine, design.attributes
     areas, cells = len(spine.names[level]), attributes.cells(query)
     values: dict[str, object] = {
         f"v{index}": np.ascontiguousarray(column).reshape(-1) for index, column in enumerate(columns.values())
@@ -210,12 +230,10 @@ def write_cells(
         _copy(database, f"select {', '.join(selected)} from cells {' '.join(joins)} order by row", path)
 
 
-def read_cells(
-    path: Path, spine: Spine, level: int, attributes: Attributes, query: MarginQuery, *columns: str
-) -> tuple[IntArray, ...]:
+def read_cells(path: Path, design: Design, level: int, query: MarginQuery, *columns: str) -> tuple[IntArray, ...]:
     """Integers of a file that `write_cells` wrote."""
     values = _read_columns(path, *columns)
-    shape = (len(spine.names[level]), attributes.cells(query))
+    shape = (len(design.spine.names[level]), design.attributes.cells(query))
     for column in columns:
         if len(values[column]) != shape[0] * shape[1] or np.ma.is_masked(values[column]):  # masked: a null
             raise InputError(f"{path}: {column}: holds {len(values[column]):,} counts, not {shape[0] * shape[1]:,}")
@@ -235,25 +253,12 @@ def _read_columns(path: Path, *columns: str) -> Mapping[str, IntArray | FloatArr
             raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.draft")
-        draft.write_text(text, encoding="utf-8")
-        _protect(draft)
-        sync(draft)
-        os.replace(draft, path)  # atomic: an interrupted run leaves no half-written file
-        sync(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _protect(draft: Path) -> None:
-    """Let only the owner read what is confidential, whatever the umask."""
-    if draft.parent.name == CONFIDENTIAL:
-        draft.parent.chmod(0o700)
-        draft.chmod(0o600)
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all; only its owner can read what is confidential, whatever the umask."""
+    is_confidential = path.parent.name == CONFIDENTIAL
+    write_whole(path, content, 0o600 if is_confidential else 0o644)
+    if is_confidential:
+        path.parent.chmod(0o700)
 
 
 def _write_areas(path: Path, spine: Spine) -> None:
@@ -273,7 +278,6 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         database.execute(f"copy ({query}) to {literal(str(draft))} (format parquet, compression zstd)")
-        _protect(draft)
         sync(draft)  # noise that was drawn must not be lost by a power failure: it would be drawn again
         os.replace(draft, path)
         sync(path.parent)

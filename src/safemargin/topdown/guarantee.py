@@ -64,7 +64,12 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
         "invariants": invariants,
         "impossible_cells": int(design.impossible.sum()),
         "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
-        "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
+        "earlier_tables": [
+            *(f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier),
+            *dict.fromkeys(
+                f"people who fit into the {design.unit}s of {levels[level]}" for level, _ in design.weighted
+            ),
+        ],
         **together,
     }
 
@@ -72,7 +77,11 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
 def derive_guarantee(design: Design, areas_from_data: bool, population: Population | None = None) -> Guarantee:
     """The guarantee with its derivation: noise on every margin, invariants, and tables computed from both."""
     tables = post_process(_measured(design, areas_from_data, population), MECHANISM)
-    return replace(tables, statement=_statement(design), remarks=(PUBLIC, *([EARLIER] if design.earlier else [])))
+    return replace(
+        tables,
+        statement=_statement(design),
+        remarks=(PUBLIC, *([EARLIER] if design.earlier or design.weighted else [])),
+    )
 
 
 def compose_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:

@@ -1,14 +1,14 @@
 """The results of `topdown`: as JSON, in a terminal, and as a page with charts of the errors."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from safemargin import ui
-from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError
+from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError, LevelError, SizeError
 from safemargin.topdown.design import Design
-from safemargin.topdown.risk import CAPTION, RiskComparison
+from safemargin.topdown.risk import RiskComparison
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]
@@ -41,6 +41,7 @@ QUERY_NOTE = (
 )
 BUDGET_COLUMNS = ("level", "query", "share of rho²", "standard deviation")
 PLAN_COLUMNS = ("level", "query", "share of rho²", "noise alone", "standard error", "95 % within")
+UNITS = (("M", 10**6), ("k", 10**3))
 
 GuaranteeSummary = Mapping[str, object]
 
@@ -70,7 +71,7 @@ class TopDownRelease(ui.Result):
             "errors_by_level": [asdict(error) for error in accuracy.levels],
             "errors_by_size": [asdict(error) for error in accuracy.sizes],
             "errors_by_query": [asdict(error) for error in accuracy.queries],
-            **({} if self.risk is None else {"risk": _risk_document(self.risk)}),
+            **({} if self.risk is None else {"risk": self.risk.to_json()}),
             "published": str(self.published),
             "report": str(self.report),
         }
@@ -87,15 +88,12 @@ class TopDownRelease(ui.Result):
         }
         columns = ["areas", *accuracy.methods]
         comparison = COMPARISON_NOTE if len(accuracy.methods) > OUR_METHODS else ""
-        sizes = ui.Grid(("people", *columns), _size_rows(accuracy))
+        sizes = ui.Grid(("people", *columns), _by_method((_size_class(e), e) for e in accuracy.sizes))
         budget = [(*row[:3], f"{math.sqrt(row[3]):.2f}") for row in _budget(design)]
-        levels = [
-            ui.Section(
-                f"Root mean square error: {kind}",
-                ui.Grid(("level", *columns), _level_rows(accuracy, kind), wide=True),
-            )
-            for kind in (PEOPLE, CELLS)
-        ]
+        levels = []
+        for kind in (PEOPLE, CELLS):
+            rows = _by_method((e.level, e) for e in accuracy.levels if e.counts == kind)
+            levels.append(ui.Section(f"Root mean square error: {kind}", ui.Grid(("level", *columns), rows, wide=True)))
         return ui.Report(
             self.title,
             _scope(design),
@@ -111,7 +109,7 @@ class TopDownRelease(ui.Result):
                 ui.Section("Error by size of area", ui.Chart(lambda: sizes_chart(accuracy), SIZES_CAPTION), sizes),
             ),
             *levels,
-            *([_risk_section(self.risk)] if self.risk else []),
+            self.risk.section if self.risk else None,
             ui.OnPage(
                 ui.Section("Error by query", QUERY_NOTE, ui.Grid(QUERY_COLUMNS, _query_rows(accuracy)))
                 if accuracy.queries
@@ -139,28 +137,18 @@ class TopDownPlan(ui.Result):
         }
 
     def to_report(self) -> ui.Report:
-        precision = ui.Grid(PLAN_COLUMNS, self._rows(), wide=True)
-        return ui.Report("TopDown plan", _guarantee_text(self.guarantee), precision, *self._wasted())
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                e.level,
-                e.query,
-                "-" if e.noise is None else e.share,
-                "-" if e.noise is None else _number(e.noise),
-                _number(e.standard_error),
-                _number(TWO_SIDED * e.standard_error),
-            ]
-            for e in self.queries
-        ]
-
-    def _wasted(self) -> list[str]:
-        return [
+        rows = []
+        for e in self.queries:
+            measured = ("-", "-") if e.noise is None else (e.share, _number(e.noise))
+            rows.append((e.level, e.query, *measured, *map(_number, (e.standard_error, TWO_SIDED * e.standard_error))))
+        wasted = [
             f"{e.query} of every {e.level} follows from exact counts: its share {e.share} has no effect."
             for e in self.queries
             if e.noise is not None and e.standard_error == 0
         ]
+        return ui.Report(
+            "TopDown plan", _guarantee_text(self.guarantee), ui.Grid(PLAN_COLUMNS, rows, wide=True), *wasted
+        )
 
 
 @dataclass(frozen=True)
@@ -203,7 +191,7 @@ def levels_chart(accuracy: Accuracy) -> ui.Spec:
 
 def sizes_chart(accuracy: Accuracy) -> ui.Spec:
     """Errors of every method by size of area."""
-    values = [{"method": e.method, "x": _size_class(e.least, e.most), "error": e.rmse} for e in accuracy.sizes]
+    values = [{"method": e.method, "x": _size_class(e), "error": e.rmse} for e in accuracy.sizes]
     order = list(dict.fromkeys(value["x"] for value in values))
     layers = _lines([error.rmse for error in accuracy.sizes], accuracy.methods, order, "people of the area")
     return {"data": {"values": values}, "width": 620, "height": 280, "layer": layers}
@@ -235,36 +223,12 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
     ]
 
 
-def _level_rows(accuracy: Accuracy, kind: str) -> list[list[str]]:
+def _by_method(errors: Iterable[tuple[str, LevelError | SizeError]]) -> list[list[str]]:
+    """A row per name, with the number of areas and the error of every method."""
     rows: dict[str, list[str]] = {}
-    for error in accuracy.levels:
-        if error.counts == kind:
-            rows.setdefault(error.level, [error.level, f"{error.areas:,}"]).append(_number(error.rmse))
-    return list(rows.values())
-
-
-def _size_rows(accuracy: Accuracy) -> list[list[str]]:
-    rows: dict[str, list[str]] = {}
-    for error in accuracy.sizes:
-        name = _size_class(error.least, error.most)
+    for name, error in errors:
         rows.setdefault(name, [name, f"{error.areas:,}"]).append(_number(error.rmse))
     return list(rows.values())
-
-
-def _risk_section(risk: RiskComparison) -> ui.Section:
-    about = (
-        f"Somebody who knows the smallest area and {', '.join(risk.known)} of a person takes the published table for "
-        f"records, and states {risk.secret} where all that match agree. Counted are people whose {risk.secret} is not "
-        "the most frequent one. Compare methods at equal error; risk says nothing about guarantees."
-    )
-    return ui.Section(
-        "What the tables disclose about people", about, ui.Chart(lambda: risk.chart, CAPTION, fits=True), risk.grid
-    )
-
-
-def _risk_document(risk: RiskComparison) -> ui.Document:
-    methods = [{**asdict(method), "share": method.share, "precision": method.precision} for method in risk.methods]
-    return {"known": list(risk.known), "secret": risk.secret, "methods": methods}
 
 
 def _query_rows(accuracy: Accuracy) -> list[list[str]]:
@@ -280,18 +244,14 @@ def _query_rows(accuracy: Accuracy) -> list[list[str]]:
     ]
 
 
-def _size_class(least: int, most: int) -> str:
+def _size_class(error: SizeError) -> str:
     """A class of sizes.
 
-    >>> _size_class(0, 0), _size_class(10, 99), _size_class(1000, 9999), _size_class(10000000, 99999999)
-    ('0', '10+', '1k+', '10M+')
+    >>> [_size_class(SizeError("", least, 10 * least - 1, 1, 0.0)) for least in (10, 1000, 10000000)]
+    ['10+', '1k+', '10M+']
     """
-    if most == 0:
-        return "0"
-    for unit, size in (("M", 10**6), ("k", 10**3)):
-        if least >= size:
-            return f"{least // size}{unit}+"
-    return f"{least}+"
+    unit, size = next(((unit, size) for unit, size in UNITS if error.least >= size), ("", 1))
+    return f"{error.least // size}{unit}+" if error.most else "0"
 
 
 def _number(value: float) -> str:

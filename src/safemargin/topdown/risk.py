@@ -8,7 +8,7 @@ one of those who share the known attributes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from safemargin.core import BoolArray, FloatArray, InputError, IntArray
 from safemargin.topdown.attributes import Attributes, MarginQuery
 
 CAPTION = "How often a statement is right, against the error of a count, by method; equal error is one column"
+COLUMNS = ("method", "error of a count", "not typical", "stated", "rightly", "of statements")
 
 
 @dataclass(frozen=True)
@@ -48,21 +49,32 @@ class RiskComparison:
     secret: str
     methods: tuple[MethodRisk, ...]
 
+    def to_json(self) -> ui.Document:
+        """The part `risk` of `topdown --json`."""
+        methods = [{**asdict(risk), "share": risk.share, "precision": risk.precision} for risk in self.methods]
+        return {"known": list(self.known), "secret": self.secret, "methods": methods}
+
     @property
-    def grid(self) -> ui.Grid:
-        """One row per method."""
+    def section(self) -> ui.Section:
+        """The attack in words, as a picture and with one row per method."""
+        about = (
+            f"Somebody who knows the smallest area and {', '.join(self.known)} of a person takes the published table "
+            f"for records, and states {self.secret} where all that match agree. Counted are people whose {self.secret} "
+            "is not the most frequent one. Compare methods at equal error; risk says nothing about guarantees."
+        )
         rows = [
-            [
+            (
                 risk.method,
                 f"{risk.error:.3g}",
                 f"{risk.people:,}",
                 f"{risk.stated:,}",
                 ui.exact_percent(risk.share),
                 ui.exact_percent(risk.precision),
-            ]
+            )
             for risk in self.methods
         ]
-        return ui.Grid(("method", "error of a count", "not typical", "stated", "rightly", "of statements"), rows)
+        chart = ui.Chart(lambda: self.chart, CAPTION, fits=True)
+        return ui.Section("What the tables disclose about people", about, chart, ui.Grid(COLUMNS, rows))
 
     @property
     def chart(self) -> ui.Spec:

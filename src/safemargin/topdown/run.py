@@ -1,4 +1,7 @@
-"""A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files."""
+"""A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files.
+
+It has two phases on files. Only the first is given counts of people; the second reads public files.
+"""
 
 import json
 import os
@@ -6,53 +9,66 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text, read_guarantee
-from safemargin.io import MANIFEST, Manifest, explain, finish_draft, hash_file, move_draft, read_text
+from safemargin.io import (
+    MANIFEST,
+    finish_draft,
+    hash_file,
+    json_bytes,
+    manifest_bytes,
+    move_draft,
+    read_manifest,
+    read_text,
+)
+from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
-from safemargin.topdown.design import Design
-from safemargin.topdown.folder import Folder, write_text
+from safemargin.topdown.attributes import MarginQuery
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped, noise_variance
+from safemargin.topdown.folder import Folder, write_cells, write_file
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
+from safemargin.topdown.least_squares import check_size, expected_errors, fit
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.risk import measure_risk
-from safemargin.topdown.steps import check, estimate, publish_measurements
+from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
 
 PUBLISHED, UNFINISHED = "published", "unfinished"
 STATE, LOCK, REPORT = "confidential/state.json", "confidential/.lock", "confidential/report.html"
 # All that the estimation phase reads, below the public folder.
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
+CHUNK = 50_000  # counts that are drawn between two progress reports
 
 
-class StateDocument(BaseModel):
-    """`state.json`: name and hash of every file that the run in this folder reads."""
+@dataclass(frozen=True)
+class CountedProject:
+    """A TopDown file with its design and the exact counts of every level, which are confidential."""
 
-    version: Literal[1] = Field(default=1, alias="schema")
+    config: Path
+    project: TopDownProject
     inputs: list[tuple[str, str]]
+    design: Design
+    counts: tuple[IntArray, ...]
 
 
-class StepDocument(BaseModel):
-    """What one phase reads and writes."""
-
-    step: str
-    reads: list[str]
-    writes: list[str]
-
-
-class ManifestDocument(Manifest):
-    """`manifest.json` of a TopDown release."""
-
-    version: Literal[1] = Field(default=1, alias="schema")
-    title: str
-    summary: dict[str, object]
-    steps: list[StepDocument]
+def count_project(config: Path, folder: Path, progress: Progress = no_progress) -> CountedProject:
+    """Read everything that a release in `folder` needs, and refuse what cannot be carried out."""
+    project = TopDownProject.load(config)
+    inputs = _inputs(config, project)
+    _check_claim(folder, inputs)
+    progress("counting", 0, 1)
+    with named_by(config):
+        design = read_design(project)
+        counts = design.spine.counts(count_people(project, design.spine))
+        check(design, counts)
+    return CountedProject(config, project, inputs, design, counts)
 
 
 def run(
@@ -62,32 +78,33 @@ def run(
     beside: Mapping[str, Path] | None = None,
     progress: Progress = no_progress,
     attack: tuple[Sequence[str], str] | None = None,
-    adapt: Callable[[TopDownProject, Design], Design] = lambda project, design: design,
-    microdata: bool = False,
 ) -> TopDownRelease:
-    """Measure, estimate and solve; an interrupted run is resumed with the noise that it drew.
-
-    Until its manifest is there, everything is in `unfinished`. `attack` names what an onlooker knows, and what they
-    want to know. `adapt` adds constraints from other releases.
-    """
-    project = TopDownProject.load(config)
-    inputs = _inputs(config, project)
-    _check_claim(folder, inputs)
+    """Measure, estimate and solve; an interrupted run is resumed with the noise that it drew."""
     for name in beside or {}:
         if name in (UNBIASED, INTEGER, FLAT, GAUSSIAN):
             raise InputError(f"beside: {name!r} is the name of a method that is always shown; choose another")
-    progress("counting", 0, 1)
-    with _naming(config):
-        design = adapt(project, read_design(project))
-        counts = design.spine.counts(count_people(project, design.spine))
-        others = {
-            name: design.spine.counts(count_people(project, design.spine, path))
-            for name, path in (beside or {}).items()
-        }
-        public = _working(folder)
+    return release(count_project(config, folder, progress), folder, beside or {}, progress, attack)
+
+
+def release(
+    counted: CountedProject,
+    folder: Path,
+    beside: Mapping[str, Path],
+    progress: Progress,
+    attack: tuple[Sequence[str], str] | None = None,
+    microdata: bool = False,
+) -> TopDownRelease:
+    """The release of a project that was counted and checked.
+
+    Until its manifest is there, everything is in `unfinished`. `attack` names what an onlooker knows, and what they
+    want to know.
+    """
+    config, project, inputs = counted.config, counted.project, counted.inputs
+    design, counts = counted.design, counted.counts
+    with named_by(config):
+        others = {name: design.spine.counts(count_people(project, design.spine, path)) for name, path in beside.items()}
         from_data = project.spine.file is None
         composed = _with_earlier(project, design)
-        check(public, design, counts)  # everything that can be refused is refused before noise is drawn
     summary = summarise(design, from_data, composed)
     for (name, before), (_, now) in zip(inputs, _inputs(config, project), strict=True):
         if now != before:  # otherwise the folder would not hold what state.json says
@@ -95,22 +112,138 @@ def run(
     with _locked(folder):
         _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         public = _working(folder)
-        _write_model(folder / STATE, StateDocument(inputs=inputs))
-        for draft in public.path.rglob(".*.draft"):  # of a run that was killed
+        write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
+        for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
         if microdata or project.tables.microdata:
             public.write_microdata(design)
-        write_text(public.path / GUARANTEE_FILE, guarantee_text(composed or derive_guarantee(design, from_data)))
+        derived = composed or derive_guarantee(design, from_data)
+        write_file(public.path / GUARANTEE_FILE, guarantee_text(derived).encode())
         _write_manifest(public.path, project, summary)
         public = _finished(folder, public)
     methods = _methods(public, design) | {name: list(tables) for name, tables in others.items()}
-    accuracy = measure_accuracy(design, counts, methods)
+    accuracy = measure_accuracy(design, counts, methods, expected_errors(design))
     tables = {"exact tables": counts[-1], **{name: given[-1] for name, given in methods.items()}}
     risk = None if attack is None else measure_risk(design.attributes, counts[-1], tables, *attack)
     title = project.title or config.stem
     return TopDownRelease(title, public.path, folder / REPORT, design, summary, accuracy, risk)
+
+
+def add_noise(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
+    """`counts` with fresh, independent discrete Gaussian noise on every entry; entries may become negative."""
+    mechanism = DiscreteGaussian(variance)
+    exact = np.ascontiguousarray(counts).reshape(-1)
+    noisy = np.empty_like(exact)
+    for start in range(0, len(exact), CHUNK):
+        part = exact[start : start + CHUNK]
+        noisy[start : start + len(part)] = mechanism.protect(part)
+        progress(len(part))
+    return noisy.reshape(counts.shape)
+
+
+def publish_measurements(
+    folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = no_progress
+) -> None:
+    """Write the design, exact counts and noisy ones."""
+    spine, attributes = design.spine, design.attributes
+    folder.write_design(design)
+    for (level, query), values in exact_counts(design, counts).items():
+        write_cells(folder.file("exact", design, level, query), design, level, query, {"count": values}, "exact")
+    margins = [(level, query) for level in range(len(spine.levels)) for query in design.measured(level)]
+    total = sum(len(spine.names[level]) * attributes.cells(query) for level, query in margins)
+    drawn = 0
+    for level, query in margins:
+
+        def advance(more: int, step: str = f"measuring {spine.levels[level]}") -> None:
+            nonlocal drawn
+            drawn += more
+            progress(step, drawn, total)
+
+        path = folder.file("noisy", design, level, query)
+        # A file of an interrupted run is kept: drawing its noise again would spend the budget twice.
+        if path.exists():
+            advance(len(spine.names[level]) * attributes.cells(query))
+            continue
+        parameter = design.measured(level)[query]
+        values = add_noise(attributes.margin(counts[level], query), parameter, advance)  # the only use of counts
+        columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(parameter))}
+        write_cells(path, design, level, query, columns, "noisy")
+
+
+def check(design: Design, counts: Sequence[IntArray]) -> None:
+    """Refuse what cannot be carried out, before anything is written."""
+    check_size(design)
+    exact = exact_counts(design, counts)
+    combine_limits(design, exact)
+    check_truth(design, tuple(counts))
+    _check_names(design)
+    if design.earlier:  # the data need not agree with earlier tables: see whether any tables do, without noise
+        margin = design.attributes.margin
+        plain = [
+            {query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))
+        ]
+        wide, places = grouped(design)
+        measured = Measurements(tuple(plain), exact).placed(places)
+        solve_tables(wide, combine_limits(wide, measured.exact), fit(wide, measured))
+
+
+def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
+    """The margins that are published exactly."""
+    return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
+
+
+def _check_names(design: Design) -> None:
+    """Names may contain characters that file names cannot; then two names may become one."""
+    seen: set[Path] = set()
+    margins = [("noisy", level, query) for level in range(len(design.spine.levels)) for query in design.measured(level)]
+    for kind, level, query in (*margins, *(("exact", level, query) for level, query in design.exact)):
+        path = Folder(Path()).file(kind, design, level, query)
+        if path in seen:
+            name = design.spine.levels[level]
+            raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
+        seen.add(path)
+
+
+def estimate(folder: Folder, progress: Progress = no_progress) -> None:
+    """Unbiased estimates and integer tables of every level from the public files; levels that exist are kept."""
+    design = folder.read_design()
+    measured = folder.read_measurements(design)
+    spine, detailed = design.spine, design.attributes.detailed
+    wide, places = grouped(design)
+    measured = measured.placed(places)
+    best = fit(wide, measured)
+    for level in range(len(spine.levels)):
+        path = folder.file("estimates", design, level)
+        if not path.exists():
+            error = best.standard_error(places[level], detailed)
+            columns = {"estimate": best.estimate(places[level]), "standard_error": error}
+            write_cells(path, design, level, detailed, columns, "unbiased estimate")
+    parents = [1, *(len(names) for names in wide.spine.names[:-1])]
+    kept: list[IntArray] = []  # up to the first level that is solved in groups, which are not written
+    while len(kept) <= spine.last and places[len(kept)] == len(kept):
+        if not folder.file("tables", design, len(kept)).exists():
+            break
+        kept.append(folder.read_table(design, len(kept)))
+    done = sum(parents[: len(kept)])
+
+    def advance(level: int, more: int) -> None:
+        nonlocal done
+        done = min(done + more, sum(parents))  # levels may be solved again
+        progress(f"solving {wide.spine.levels[level]}", done, sum(parents))
+
+    def keep(place: int, table: IntArray) -> None:
+        if place not in places:
+            return
+        level = places.index(place)
+        write_cells(folder.file("tables", design, level), design, level, detailed, {"count": table}, "integer table")
+
+    def drop() -> None:
+        for level in range(len(spine.levels)):
+            folder.file("tables", design, level).unlink(missing_ok=True)
+
+    solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
 
 
 def _methods(public: Folder, design: Design) -> dict[str, list[IntArray | FloatArray]]:
@@ -125,10 +258,10 @@ def _methods(public: Folder, design: Design) -> dict[str, list[IntArray | FloatA
 def plan_release(config: Path) -> TopDownPlan:
     """The guarantee and the precision that a release would have. People are not counted."""
     project = TopDownProject.load(config)
-    with _naming(config):
+    with named_by(config):
         design = read_design(project)
         summary = summarise(design, project.spine.file is None, _with_earlier(project, design))
-        return TopDownPlan(summary, plan_errors(design))
+        return TopDownPlan(summary, plan_errors(design, expected_errors(design)))
 
 
 def recompute(published: Path, progress: Progress = no_progress) -> Recomputation:
@@ -153,7 +286,7 @@ def recompute(published: Path, progress: Progress = no_progress) -> Recomputatio
             # Estimates are floating point: another BLAS may differ in the last digits.
             old, new = public.read_estimates(design, level), again.read_estimates(design, level)
             different += int((np.abs(old - new) > 1e-6 * (1 + np.abs(old))).sum())
-    return Recomputation(counts, different, _changed_files(published))
+    return Recomputation(counts, different, read_manifest(published / MANIFEST).changed(published))
 
 
 def _working(folder: Path) -> Folder:
@@ -174,7 +307,7 @@ def _finished(folder: Path, public: Folder) -> Folder:
 
 
 @contextmanager
-def _naming(config: Path) -> Iterator[None]:
+def named_by(config: Path) -> Iterator[None]:
     """Messages that name no file of the project name the TOML file."""
     try:
         yield
@@ -203,16 +336,16 @@ def _check_claim(folder: Path, inputs: list[tuple[str, str]]) -> None:
     path = folder / STATE
     try:
         if path.exists():
-            before = StateDocument.model_validate_json(read_text(path)).inputs
-            if before != inputs:
-                changed = [name for name, mark in inputs if (name, mark) not in before]
+            before = json.loads(read_text(path))["inputs"]
+            if before != list(map(list, inputs)):
+                changed = [name for name, mark in inputs if [name, mark] not in before]
                 what = f"with another {changed[0]}" if changed else "with other files"
                 raise OutputError(f"{folder}: holds a run {what}; name another folder")
         elif folder.exists() and (
             not folder.is_dir() or any(file != folder / "confidential" for file in folder.iterdir())
         ):
             raise OutputError(f"{folder}: is not empty and holds no run to resume; name another folder")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
 
 
@@ -243,27 +376,9 @@ def _write_manifest(published: Path, project: TopDownProject, summary: dict[str,
     names = [str(path.relative_to(published)) for path in files if path != published / MANIFEST]
     sources = [name for name in names if name.split("/")[0] in SOURCES]
     made = [name for name in names if name not in sources and name != GUARANTEE_FILE]
-    document = ManifestDocument(
-        title=project.title,
-        summary=summary,
-        steps=[
-            StepDocument(step="measure", reads=["people"], writes=sources),
-            StepDocument(step="estimate", reads=sources, writes=made),
-        ],
-        files={name: hash_file(published / name) for name in names},
-    )
-    _write_model(published / MANIFEST, document)
-
-
-def _write_model(path: Path, document: BaseModel) -> None:
-    values = document.model_dump(mode="json", by_alias=True)
-    write_text(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
-
-
-def _changed_files(published: Path) -> tuple[str, ...]:
-    path = published / MANIFEST
-    try:
-        stated = ManifestDocument.model_validate_json(read_text(path))
-    except ValidationError as error:
-        raise InputError(f"{path}: is not the manifest of a TopDown release ({explain(error)})") from None
-    return stated.changed(published)
+    steps = [
+        {"step": "measure", "reads": ["people"], "writes": sources},
+        {"step": "estimate", "reads": sources, "writes": made},
+    ]
+    stated = {"title": project.title, "summary": summary, "steps": steps}
+    write_file(published / MANIFEST, manifest_bytes(stated, {name: hash_file(published / name) for name in names}))

@@ -6,6 +6,7 @@ the rounding is a transport problem, whose vertices are integer. Otherwise an in
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 from safemargin.bounds import Form, solver_of, values_of
 from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLargeError
 from safemargin.topdown.attributes import Attributes, MarginQuery
-from safemargin.topdown.design import MAX_COUNT, LookAhead, MarginLimit, ReachableSets
+from safemargin.topdown.design import MAX_COUNT, LookAhead, MarginLimit, WeightedLimit
 
 # Rows that an estimate misses by this much, and this share of their size, count as met.
 TOLERANCE, RELATIVE = 1e-7, 1e-13
@@ -80,7 +81,7 @@ class SiblingMatrices:
     def __init__(self, attributes: Attributes, margin: MarginQuery) -> None:
         self.attributes, self.margin = attributes, margin
         self._sums: dict[tuple[int, MarginQuery | None], sparse.csr_array] = {}
-        self._sets: dict[int, sparse.csr_array] = {}
+        self._weighted: dict[tuple[int, MarginQuery, bytes], sparse.csr_array] = {}
 
     def sums(self, areas: int, query: MarginQuery | None) -> sparse.csr_array:
         """Sums to a coarser margin in each area; without a query, of every count over the areas."""
@@ -96,18 +97,19 @@ class SiblingMatrices:
             self._sums[areas, query] = sparse.csr_array(matrix)
         return self._sums[areas, query]
 
-    def _set_sums(self, areas: int, reachable: ReachableSets) -> sparse.csr_array:
-        """Sums over sets of cells in each area; `reachable` always has the same sets."""
-        if areas not in self._sets:
-            rows = sparse.csr_array(reachable.sets.astype(np.float64))
-            self._sets[areas] = sparse.csr_array(sparse.kron(sparse.eye_array(areas), rows))
-        return self._sets[areas]
+    def _weighted_sums(self, areas: int, limit: WeightedLimit) -> sparse.csr_array:
+        """Weighted sums of the counts of each area."""
+        key = areas, limit.query, limit.weights.tobytes()
+        if key not in self._weighted:
+            rows = sparse.csr_array(limit.on_cells(self.attributes, self.margin).astype(np.float64))
+            self._weighted[key] = sparse.csr_array(sparse.kron(sparse.eye_array(areas), rows))
+        return self._weighted[key]
 
     def problem(
         self,
         above: IntArray | None,
         limits: list[MarginLimit],
-        reachable: ReachableSets | None,
+        weighted: Sequence[WeightedLimit],
         empty: BoolArray,
         target: FloatArray,
         weights: dict[MarginQuery, FloatArray],
@@ -117,8 +119,7 @@ class SiblingMatrices:
         blocks = [(self.sums(areas, limit.query), limit.low, limit.high) for limit in limits]
         if above is not None:
             blocks.append((self.sums(areas, None), above, above))
-        if reachable is not None:
-            blocks.append((self._set_sums(areas, reachable), reachable.low, reachable.high))
+        blocks += [(self._weighted_sums(areas, limit), limit.low, limit.high) for limit in weighted]
         if not blocks:
             none = np.zeros(0, dtype=np.int64)
             blocks.append((sparse.csr_array((0, areas * cells)), none, none))

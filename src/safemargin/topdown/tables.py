@@ -14,7 +14,7 @@ import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLargeError
 from safemargin.topdown.attributes import MarginQuery
-from safemargin.topdown.design import Area, Design, LevelLimits, MarginLimit, ReachableSets, limits_within
+from safemargin.topdown.design import Area, Design, LevelLimits, MarginLimit, WeightedLimit, limits_within
 from safemargin.topdown.feasibility import look_ahead, marked_below, reachable_levels
 from safemargin.topdown.least_squares import LeastSquaresFit
 from safemargin.topdown.siblings import (
@@ -34,6 +34,7 @@ class MarginPass:
     matrices: SiblingMatrices
     target: FloatArray
     rows: list[MarginLimit]
+    weighted: list[WeightedLimit]
     weights: dict[MarginQuery, FloatArray]
     above: IntArray | None
     empty: BoolArray
@@ -41,11 +42,14 @@ class MarginPass:
 
 @dataclass(frozen=True)
 class LevelProblem:
-    """A level before it is solved. `above` are the counts one level up, `limits` those of all levels."""
+    """A level before it is solved. `above` are the counts one level up, `limits` those of all levels.
+
+    `reachable` are sums that the parts of an area can attain.
+    """
 
     design: Design
     limits: Sequence[LevelLimits]
-    reachable: ReachableSets | None
+    reachable: WeightedLimit | None
     fit: LeastSquaresFit
     level: int
     above: IntArray | None
@@ -87,21 +91,26 @@ class LevelProblem:
     def _sure_passes(self) -> list[MarginPass]:
         # The first pass holds all that is constrained on any level. What is left is a transport problem, whose vertices
         # are integer, so the second pass cannot fail.
-        constrained = reduce(or_, (query for here in self.limits for query in here), MarginQuery(()))
+        queries = [*(query for here in self.limits for query in here), *(w.query for _, w in self.design.weighted)]
+        constrained = reduce(or_, queries, MarginQuery(()))
         return self._prepare(dict.fromkeys((constrained, self.design.attributes.detailed)))
 
     def _prepare(self, margins: Iterable[MarginQuery]) -> list[MarginPass]:
         attributes, passes = self.design.attributes, []
         before: MarginQuery | None = None
         possible = (~self.design.impossible)[None, :].astype(np.int64)
+        weighted = [limit for level, limit in self.design.weighted if level == self.level]
+        weighted += [] if self.reachable is None else [self.reachable]
         for margin in margins:
             rows = limits_within(attributes, self.limits[self.level], margin)
+            sums = [limit for limit in weighted if limit.query <= margin]
             passes.append(
                 MarginPass(
                     margin,
                     SiblingMatrices(attributes, margin),
                     attributes.margin(self._estimate, margin),
                     [row for row in rows if before is None or not row.query <= before],
+                    [limit for limit in sums if before is None or not limit.query <= before],
                     self._weights(margin, before),
                     None if self.above is None else attributes.margin(self.above, margin),
                     attributes.margin(possible, margin)[0] == 0,
@@ -125,12 +134,9 @@ class LevelProblem:
                 target = target + missing[:, cells] / np.bincount(cells)[cells]
                 rows.append(MarginLimit(query, counts, counts))
             above = None if step.above is None else step.above[parent]
-            reachable = None
-            if before is None and step.margin == self.design.passes[0] and self.reachable is not None:
-                sets = self.reachable
-                reachable = ReachableSets(sets.sets, sets.low[part], sets.high[part])
+            weighted = [limit.of_areas(part) for limit in step.weighted]
             weights = {query: weight[part] for query, weight in step.weights.items()}
-            problem = step.matrices.problem(above, rows, reachable, step.empty, target, weights)
+            problem = step.matrices.problem(above, rows, weighted, step.empty, target, weights)
             # Cells that are empty in the area above are empty in its parts: large sparse tables stay small.
             gone = np.tile(step.empty if above is None else step.empty | (above == 0), len(areas))
             counts = self._solve_margin(problem, gone, step.margin, areas, marks if before is None else None)

@@ -1,13 +1,109 @@
-"""Counts of areas with differential privacy: the public function of the command `topdown`."""
+"""The public function of the command `topdown`; and persons and households in one release, as in the 2020 census.
+
+Those are two runs over the same areas, linked by their tables. Households are measured and solved first. Their tables
+leave room for as many people as the exact counts of persons say, and how many people can live in them limits the tables
+of persons. Both are post-processing of noisy counts and of invariants, so the budgets of the two runs add up, and
+nothing else is spent.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-from safemargin.core import InputError, Progress, no_progress
-from safemargin.topdown.folder import write_text
-from safemargin.topdown.joint import JointRelease, is_joint, run_joint
+import numpy as np
+from pydantic import Field
+
+from safemargin import ui
+from safemargin.core import Guarantee, InputError, IntArray, Nested, Population, Progress, no_progress
+from safemargin.guarantees import (
+    GUARANTEE_FILE,
+    change_unit,
+    compose_parts,
+    document,
+    guarantee_text,
+    post_process,
+    published_epsilon,
+)
+from safemargin.io import ConfigSection, File, Name, read_text
+from safemargin.topdown.attributes import MarginQuery
+from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit, Spine, WeightedLimit, combine_limits
+from safemargin.topdown.feasibility import cell_ends
+from safemargin.topdown.folder import Folder, write_file
+from safemargin.topdown.guarantee import derive_guarantee, population_of
+from safemargin.topdown.project import TopDownProject, load_section
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
-from safemargin.topdown.run import plan_release, recompute, run
+from safemargin.topdown.run import (
+    REPORT,
+    CountedProject,
+    check,
+    count_project,
+    exact_counts,
+    named_by,
+    plan_release,
+    recompute,
+    release,
+    run,
+)
+
+HOUSEHOLDS, PERSONS = "households", "persons"
+Range = Annotated[tuple[int, int], Field(strict=False)]
+
+
+class JointSection(ConfigSection):
+    """Two TopDown files, and how the people of one live in the households of the other."""
+
+    households: File = Field(description="TopDown file of households; its unit must be household")
+    persons: File = Field(description="TopDown file of persons, over the same areas")
+    size: Name | None = Field(default=None, description="attribute of households with their size")
+    sizes: Mapping[Name, Range] = Field(default={}, description="least and most people, by category of `size`")
+    each: Range = Field(default=(1, 99_999), description="least and most people of a household, without `size`")
+    living: Name = Field(description="attribute or grouping of persons that says where they live")
+    inside: Name = Field(description="its category of people who live in households")
+
+
+class JointProject(ConfigSection):
+    """The file of a joint release."""
+
+    joint: JointSection
+
+
+@dataclass(frozen=True)
+class JointRelease(ui.Result):
+    """The releases of households and of persons, and the guarantee of both together, per person."""
+
+    households: TopDownRelease
+    persons: TopDownRelease
+    guarantee: Guarantee
+    folder: Path
+
+    @property
+    def epsilon(self) -> float:
+        """At the delta of the persons' file, by the formula of Bun and Steinke."""
+        return published_epsilon(float(self.guarantee.budget or 0), self.persons.design.delta)
+
+    def to_json(self) -> ui.Document:
+        return {
+            "schema": ui.SCHEMA,
+            "rho_squared": str(self.guarantee.budget),
+            "epsilon": self.epsilon,
+            "guarantee": document(self.guarantee),
+            HOUSEHOLDS: self.households.to_json(),
+            PERSONS: self.persons.to_json(),
+            "folder": str(self.folder),
+        }
+
+    def to_report(self) -> ui.Report:
+        both = (
+            f"Households and persons together: rho² = {self.guarantee.budget} per person (epsilon {self.epsilon:.2f} "
+            f"at delta {self.persons.design.delta:g}). Tables of persons keep to those of households in every area."
+        )
+        parts = [
+            ui.Section(name.capitalize(), *release.to_report().parts)
+            for name, release in ((HOUSEHOLDS, self.households), (PERSONS, self.persons))
+        ]
+        banner = ("Confidential.", "The errors on this page compare with the data. Do not publish it.")
+        return ui.Report("Households and persons", both, *parts, banner=banner)
 
 
 def topdown(
@@ -32,15 +128,127 @@ def topdown(
     if path.is_dir():
         return recompute(path, progress)
     target = Path(folder) if folder is not None else path.parent / f"{path.stem}-release"
-    if is_joint(path):
+    if _is_joint(path):
         if plan or beside or attack:
             raise InputError(f"{path}: is a joint release; plan and compare its two files one by one")
-        both = run_joint(path, target, progress=progress)
-        write_text(target / "confidential" / "report.html", both.to_html())
+        both = _run_joint(path, target, progress=progress)
+        write_file(target / REPORT, both.to_html().encode())
         return both
     if plan:
         return plan_release(path)
     others = {name: Path(file) for name, file in (beside or {}).items()}
-    release = run(path, target, beside=others, attack=attack, progress=progress)
-    write_text(release.report, release.to_html())
-    return release
+    result = run(path, target, beside=others, attack=attack, progress=progress)
+    write_file(result.report, result.to_html().encode())
+    return result
+
+
+def _is_joint(path: Path) -> bool:
+    """Whether a TOML file describes a joint release."""
+    try:
+        return any(line.strip() == "[joint]" for line in read_text(path).splitlines())
+    except InputError:
+        return False  # the reader of TopDown files says what is wrong
+
+
+def _run_joint(config: Path, folder: Path, *, progress: Progress = no_progress) -> JointRelease:
+    """Households, then persons that keep to them; both write microdata, and both are resumed if interrupted."""
+    section = load_section(JointProject, config).joint
+    units = count_project(section.households, folder / HOUSEHOLDS, progress)
+    if units.project.data.unit == "person":
+        raise InputError(f"{section.households}: data.unit: say what a record is, e.g. household")
+    persons = count_project(section.persons, folder / PERSONS, progress)
+    if not _same_areas(units.design.spine, persons.design.spine):
+        raise InputError(f"{section.persons}: its areas are not those of {section.households}; name one file of areas")
+    with named_by(section.households):
+        units = replace(units, design=_with_room(section, units, persons))
+        check(units.design, units.counts)
+    first = release(units, folder / HOUSEHOLDS, {}, progress, microdata=True)
+    with named_by(section.persons):
+        persons = replace(persons, design=_linked(section, persons, first))
+        check(persons.design, persons.counts)
+    second = release(persons, folder / PERSONS, {}, progress, microdata=True)
+    guarantee = _guarantee(section, first.design, second.design, units.project.spine.file is None)
+    write_file(folder / GUARANTEE_FILE, guarantee_text(guarantee).encode())
+    return JointRelease(first, second, guarantee, folder)
+
+
+def _same_areas(one: Spine, other: Spine) -> bool:
+    """Whether two trees have the same areas on every level; their roots may have other names."""
+    return one.names[1:] == other.names[1:] and all(map(np.array_equal, one.parents, other.parents))
+
+
+def _sizes(section: JointSection, design: Design) -> tuple[MarginQuery, IntArray]:
+    """The margin of households by size, and the least and the most people in a household of each (two rows)."""
+    if section.size is None:
+        return MarginQuery(()), np.array(section.each)[:, None]
+    query = design.attributes.query(section.size)
+    ((_, labels),) = design.attributes.columns(query)
+    if missing := next((label for label in labels if label not in section.sizes), None):
+        raise InputError(f"joint.sizes: category {missing!r} of {section.size} has no least and most")
+    return query, np.array([section.sizes[label] for label in labels]).T
+
+
+def _inside(section: JointSection, design: Design) -> tuple[MarginQuery, int, int]:
+    """The margin of persons by where they live, its number of categories, and that of people in households."""
+    query = design.attributes.query(section.living)
+    ((_, labels),) = design.attributes.columns(query)
+    if section.inside not in labels:
+        listed = ", ".join(labels)
+        raise InputError(f"joint.inside = {section.inside!r}: must be a category of {section.living} ({listed})")
+    return query, len(labels), labels.index(section.inside)
+
+
+def _with_room(section: JointSection, units: CountedProject, persons: CountedProject) -> Design:
+    """The design of households that hold as many people as exact counts and bounds of persons leave, in every area.
+
+    Of the persons, only invariants and public facts are used.
+    """
+    (query, people), (living, _, inside) = _sizes(section, units.design), _inside(section, persons.design)
+    limits = combine_limits(persons.design, exact_counts(persons.design, persons.counts))
+    weighted = []
+    for level, (low, high) in enumerate(cell_ends(persons.design, limits, living, inside)):
+        if np.isfinite(high).any():  # the fewest people that fit into the households are not too many
+            most = np.where(np.isfinite(high), high, MAX_COUNT).astype(np.int64)
+            weighted.append((level, WeightedLimit(query, people[:1], np.zeros_like(most), most)))
+        if low.max() > 0:
+            least = np.maximum(low, 0).astype(np.int64)
+            weighted.append((level, WeightedLimit(query, people[1:], least, np.full_like(least, MAX_COUNT))))
+    return _solved_by(replace(units.design, weighted=tuple(weighted)), units.project, query)
+
+
+def _linked(section: JointSection, persons: CountedProject, first: TopDownRelease) -> Design:
+    """The design of persons with the limits that follow from published tables of households."""
+    other, last = first.design, persons.design.spine.last
+    (query, people), (living, cells, inside) = _sizes(section, other), _inside(section, persons.design)
+    homes = other.attributes.margin(Folder(first.published).read_table(other, last), query)
+    low = np.zeros((len(homes), cells), dtype=np.int64)
+    high = np.full_like(low, MAX_COUNT)
+    low[:, inside], high[:, inside] = people @ homes.T
+    # The data need not agree with noisy tables of households: as with earlier tables, only whether any tables do.
+    earlier = (*persons.design.earlier, (last, MarginLimit(living, low, high)))
+    return _solved_by(replace(persons.design, earlier=earlier), persons.project, living)
+
+
+def _solved_by(design: Design, project: TopDownProject, query: MarginQuery) -> Design:
+    """A constrained margin is solved in the first pass, unless the file states the passes."""
+    first, detailed = design.passes[0] | query, design.attributes.detailed
+    return (
+        design if project.tables.passes is not None else replace(design, passes=tuple(dict.fromkeys((first, detailed))))
+    )
+
+
+def _guarantee(section: JointSection, units: Design, persons: Design, from_data: bool) -> Guarantee:
+    """Both, per person: one person belongs to one household, whose record alone may change with that person's."""
+    one, other = population_of(units), population_of(persons)
+    most = max((high for _, high in section.sizes.values()), default=section.each[1])
+    population = Population(
+        "persons in households",
+        records=(*one.records, *other.records),
+        determines=tuple(dict.fromkeys((*one.determines, *other.determines))),
+        nested=(Nested(persons.unit, units.unit, 1, most),),
+    )
+    parts = [
+        change_unit(derive_guarantee(units, from_data, population), persons.unit),
+        derive_guarantee(persons, from_data, population),
+    ]
+    return post_process(compose_parts(parts, "measurements of households and persons"), "TopDown of both")

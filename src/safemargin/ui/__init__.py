@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Grid,
         Headline,
         InTerminal,
+        Link,
         Map,
         OnPage,
         Paragraph,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         row_positions,
         to_svg,
     )
+    from safemargin.ui.commands import command, show, show_with_page
     from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         band_label,
@@ -70,9 +72,11 @@ if TYPE_CHECKING:
         DecideOnly,
         EarlierRolls,
         EarlierTables,
+        Engine,
         Facts,
         Hierarchy,
         Kappa,
+        Master,
         Option,
         Page,
         Rolls,

@@ -38,8 +38,19 @@ class Tag:
         return self.text or self.kind
 
 
+@dataclass(frozen=True)
+class Link:
+    """A text that leads to another page of the same program; a terminal shows the text."""
+
+    text: str
+    address: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 Cell = object
-"""A value in a table: a tag, an integer, which gets thousands separators, or a text."""
+"""A value in a table: a tag, a link, an integer, which gets thousands separators, or a text."""
 
 
 class Section:
@@ -170,6 +181,8 @@ class Square:
     size: float
     kind: str
     text: str
+    address: str = ""
+    """The page about the cell, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +280,6 @@ def blocks(parts: Iterable[Part]) -> list[Block]:
 def _is_number(value: Cell) -> bool:
     if isinstance(value, int):
         return True
-    if isinstance(value, Tag):
+    if isinstance(value, Tag | Link):
         return False
     return not NUMBER_WORDS.sub("", NUMBER.sub("", str(value))).strip(" -")

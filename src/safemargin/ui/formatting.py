@@ -14,7 +14,6 @@ _BAND = re.compile(
     r"(?P<low>\d+)(?:-(?P<high>\d+)|(?P<over>\+| and (?:over|later|older)| or (?:over|more|older)))?"
     r"|(?P<word>under|below|before) (?P<under>\d+)"
 )
-_PERCENT = re.compile(r"(?<=\d) %")
 IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
 COMPOSITIONS = {
     "joint": "knows how many people have each combination of categories",
@@ -52,15 +51,6 @@ def exact_percent(rate: float) -> str:
     return f"{100 * rate:.10g} %"
 
 
-def unbroken(text: str) -> str:
-    """A text of a page in which no line ends between a number and its percent sign.
-
-    >>> unbroken("100 % of people")
-    '100\\xa0% of people'
-    """
-    return _PERCENT.sub("\u00a0%", text)
-
-
 def band_label(label: str) -> str:
     """A merged group as people read it: neighbouring bands of numbers become one; files keep the categories.
 
@@ -70,18 +60,18 @@ def band_label(label: str) -> str:
     ('17-24 | 33-40', '3 | 4', 'Aarau | Basel')
     """
     bands = [_BAND.fullmatch(part.strip()) for part in label.split(JOINER)]
-    found = [band for band in bands if band]
-    if len(found) < len(bands) or len(bands) == 1 or all(band["low"] == band[0] for band in found):
+    parsed = [band for band in bands if band]
+    if len(parsed) < len(bands) or len(bands) == 1 or all(band["low"] == band[0] for band in parsed):
         return label
-    lows = [int(band["low"]) if band["low"] else None for band in found]
-    tops = [int(band["under"]) - 1 if band["under"] else None for band in found]
+    lows = [int(band["low"]) if band["low"] else None for band in parsed]
+    tops = [int(band["under"]) - 1 if band["under"] else None for band in parsed]
     highs = [
         top if top is not None else None if band["over"] else int(band["high"] or band["low"])
-        for band, top in zip(found, tops, strict=True)
+        for band, top in zip(parsed, tops, strict=True)
     ]
     if any(high is None or low != high + 1 for high, low in zip(highs, lows[1:], strict=False)):
         return label
-    first, last = found[0], found[-1]
+    first, last = parsed[0], parsed[-1]
     if lows[0] is None:
         return label if highs[-1] is None else f"{first['word']} {highs[-1] + 1}"
     return f"{first['low']}{last['over']}" if highs[-1] is None else f"{first['low']}-{highs[-1]}"

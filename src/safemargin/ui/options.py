@@ -26,6 +26,8 @@ Axes = Annotated[str | None, typer.Option("--target", help="Bound the cells of t
 Count = Annotated[str, typer.Option("--count", help="Column that holds the counts.")]
 Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
 By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
+Engine = Annotated[str, typer.Option(help="What reads and counts the rows: duckdb or spark.")]
+Master = Annotated[str | None, typer.Option(help="Cluster of Spark, e.g. spark://HOST:7077.")]
 Skip = Annotated[
     list[str] | None, typer.Option("--skip", help="Skip rows where COLUMN=VALUE, e.g. votes=-1 (repeatable).")
 ]

@@ -5,19 +5,22 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Spec, Square, Tag, blocks
+from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Link, Map, Part, Report, Spec, Square, Tag, blocks
 from safemargin.ui.charts import to_svg
-from safemargin.ui.formatting import unbroken
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕", "within": "●"}
 """Beside the colours, for readers and printers without."""
+_PERCENT = re.compile(r"(?<=\d) %")
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 
@@ -40,8 +43,11 @@ def script(name: str = "page.js", package: str = "safemargin.ui") -> tuple[str, 
 
 
 @cache
-def templates(package: str = "safemargin.ui") -> Environment:
+def templates(package: str = "safemargin.ui") -> "Environment":
     """The templates of a package, and below them those of the page kit."""
+    # Here: most commands write no page, and start in two thirds of the time without it.
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     folders = dict.fromkeys([package, "safemargin.ui"])
     made = Environment(
         loader=ChoiceLoader([PackageLoader(name, "templates") for name in folders]),
@@ -68,12 +74,19 @@ def _cell(value: object) -> Markup:
     """A value in a table or list, escaped; integers get thousands separators."""
     if isinstance(value, Tag):
         return Markup(_macros().tag(value))
+    if isinstance(value, Link):
+        return Markup('<a href="{}">{}</a>').format(value.address, _unbroken(value.text))
     return escape(f"{value:,}" if isinstance(value, int) else _unbroken(value))
 
 
 def _unbroken(value: object) -> object:
-    """What is printed, markup as it is."""
-    return unbroken(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """What is printed, markup as it is; no line ends between a number and its percent sign.
+
+    >>> _unbroken("100 % of people")
+    '100\\xa0% of people'
+    """
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return _PERCENT.sub("\u00a0%", str(value)) if is_text else value
 
 
 def _draw(spec: Spec | Callable[[], Spec]) -> Markup:

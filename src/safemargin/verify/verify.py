@@ -4,11 +4,13 @@ The part that wrote a certificate knows how to check it: intervals by `bounds`, 
 release states hashes only.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from safemargin import __version__
 from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
@@ -20,8 +22,10 @@ from safemargin.ui import (
     InTerminal,
     OnPage,
     Paragraph,
+    Particulars,
     Report,
     Result,
+    Section,
 )
 from safemargin.verify.given import Given, given_files, load
 from safemargin.verify.published import PAGE, SIGNATURE, changed, verify_release
@@ -31,7 +35,12 @@ Files = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True)
 class CertificateCheck(Verification, Result):
-    """What was verified, and what fails."""
+    """What was verified, and what fails; `statement` is what the certificate says, `origin` which one it is and when it
+    was checked, for the page.
+    """
+
+    statement: str = ""
+    origin: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> Document:
         """The document of `verify --json`."""
@@ -45,6 +54,8 @@ class CertificateCheck(Verification, Result):
             OnPage(Headline(state, headline, first)),
             InTerminal(Paragraph(first, state)),
             *(Paragraph(line) for line in others),
+            OnPage(Section("What it states", self.statement)) if self.statement and self.holds else None,
+            OnPage(Section("This check", Particulars(self.origin))) if self.origin else None,
         )
 
 
@@ -84,7 +95,11 @@ def verify(
         checked = verify_release(path, document, given, None if key is None else Path(key), rerun)
     else:
         raise InputError(f"{path}: is not a certificate of safemargin")
-    return CertificateCheck(**vars(checked))
+    origin = {"certificate": path.name, "SHA-256 of the certificate": hash_file(path)}
+    if document.get("title"):
+        origin = {"release": str(document["title"])} | origin
+    origin |= {"checked on": date.today().isoformat(), "with": f"safemargin {__version__}"}
+    return CertificateCheck(**vars(checked), statement=str(document.get("statement", "")), origin=origin)
 
 
 def _paths(files: Files) -> list[Path]:

@@ -97,7 +97,10 @@ def check_witnesses(
     note = (
         ()
         if rerun or not is_run
-        else (f"that the rule publishes the same for the tables in {WITNESSES}; give `rerun`.",)
+        else (
+            f"that the rule publishes the same for the tables in {WITNESSES}; run this again with --rerun (in Python: "
+            "rerun=True).",
+        )
     )
     # A statement about somebody who does not know the rule is shown by addition alone.
     proves = not failures and (rerun or (not is_run and RULE_NOT_SHOWN in str(document.get("statement"))))

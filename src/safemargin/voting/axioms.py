@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.core import IntArray, TooLargeError, numpy_generator
 from safemargin.ui import Document
 from safemargin.voting.chances import all_counts, ways
-from safemargin.voting.rule import Ranking, Rule, letters, ranking_text, rankings
+from safemargin.voting.election import Ranking, Rule, letters, ranking_text, rankings
 from safemargin.voting.scoring import Positional
 
 SCALE = 10**9

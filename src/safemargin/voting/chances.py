@@ -1,21 +1,20 @@
 """How likely each result is for each vote of one person, and what follows: delta, pure epsilon, the worst pair.
 
 Definition 2 of the paper: delta at epsilon is the largest sum over results r of max(0, Q_x(r) - exp(epsilon) Q_y(r))
-over ordered pairs of votes x and y, where Q_x(r) is the probability of r if the person votes x. The plainest engine is
-here too: all ways in which the others can vote, one by one.
+over ordered pairs of votes x and y, where Q_x(r) is the probability of r if the person votes x.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, exp, expm1, inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
-from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress
-from safemargin.voting.election import Kinds
+from safemargin.core import BoolArray, FloatArray, IntArray
 
+CONFIDENCE = 0.95
+"""Of intervals for what is estimated from draws."""
 BLOCK = 100_000
 """Ways to vote that are looked at together."""
 
@@ -27,6 +26,19 @@ class Worst(NamedTuple):
     log_delta: float
     pair: tuple[int, int]
     results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Delta with the ends of its interval; the pair and the results were chosen on the first half of the draws."""
+
+    delta: float
+    low: float
+    high: float
+    pair: tuple[int, int]
+    results: tuple[int, ...]
+    all_votes: bool = True
+    """Whether the upper end holds for every pair of votes; otherwise it is 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +68,10 @@ class Chances:
         results = tuple(int(r) for r in np.flatnonzero(gaps[x, y] > 0))
         log_delta = log(best) + self.shift if best > 0 else -inf
         return Worst(exp(log_delta) if log_delta > -745 else 0.0, log_delta, (x, y), results)
+
+    def of_votes(self, votes: IntArray) -> "Chances":
+        """Of some votes only."""
+        return replace(self, log_likely=self.log_likely[votes], gaps=self.gaps[np.ix_(votes, votes)])
 
     @property
     def rounding(self) -> float:
@@ -171,22 +187,3 @@ def _block(others: int, kinds: int) -> IntArray:
         value = np.arange(len(source)) - start[source]
         rows = np.concatenate([rows[source], value[:, None]], axis=1)
     return np.concatenate([rows, others - rows.sum(axis=1, keepdims=True)], axis=1)
-
-
-def log_multinomial(counts: IntArray, weights: FloatArray) -> FloatArray:
-    """log of the probability of each row of counts."""
-    total = counts.sum(axis=1)
-    return np.asarray(gammaln(total + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(weights))
-
-
-def enumerate_votes(kinds: Kinds, progress: Progress = no_progress) -> Chances:
-    """Look at every way the others can vote, with each vote of the person added."""
-    patterns: dict[bytes, float] = {}
-    done, total = 0, ways(kinds.others, len(kinds))
-    for counts in all_counts(kinds.others, len(kinds)):
-        sums = counts @ kinds.adds + kinds.offset
-        results = np.stack([kinds.rule.winners(sums + row) for row in kinds.adds])
-        gather(patterns, results, np.exp(log_multinomial(counts, kinds.weights)), kinds.rule.outcomes)
-        done += len(counts)
-        progress("enumerating", done, total)
-    return from_patterns(patterns, kinds.rule.outcomes)

@@ -4,13 +4,12 @@ The probability of a close race falls by a factor exp(-rate) per voter, where th
 divergence of these shares from the belief (Sanov's theorem).
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray, numpy_generator
-from safemargin.voting.election import Kinds
+from safemargin.voting.election import Crossing, Kinds
 
 MAX_SETS = 1000
 """Sets of ties that are tried."""
@@ -20,17 +19,6 @@ MAX_WORK = 200_000
 """Sets of ties times kinds of votes."""
 DIRECTIONS = 200
 NEAR = 1e-5
-SCALE = 1e12
-"""Sums of shares are multiplied by this and rounded, so that rules see integers."""
-
-
-@dataclass(frozen=True, eq=False)
-class Crossing:
-    """Shares at which results meet, how far they are from the belief, and which results."""
-
-    rate: float
-    shares: FloatArray
-    results: frozenset[int]
 
 
 def hyperplanes(adds: IntArray) -> IntArray:
@@ -46,18 +34,12 @@ def hyperplanes(adds: IntArray) -> IntArray:
     return np.array(list(normals.values()), dtype=np.int64).reshape(-1, adds.shape[0])
 
 
-def results_for(kinds: Kinds, shares: FloatArray) -> IntArray:
-    """Who wins if votes are cast in exactly these shares; a row of shares per election."""
-    sums = np.rint(np.atleast_2d(shares) @ kinds.adds.astype(np.float64) * SCALE).astype(np.int64)
-    return kinds.rule.winners(sums)
-
-
 def results_near(kinds: Kinds, shares: FloatArray) -> frozenset[int]:
     """All results in the neighbourhood of the shares, in random directions and their opposites."""
     moves = numpy_generator(4).normal(size=(DIRECTIONS, len(kinds)))
     moves -= moves.mean(axis=1, keepdims=True)
     moves *= NEAR * float(shares.min()) / np.abs(moves).max(axis=1, keepdims=True)
-    return frozenset(results_for(kinds, np.concatenate([shares + moves, shares - moves])).tolist())
+    return frozenset(kinds.results(np.concatenate([shares + moves, shares - moves])).tolist())
 
 
 def project(shares: FloatArray, normals: FloatArray) -> FloatArray | None:

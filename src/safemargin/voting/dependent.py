@@ -15,12 +15,10 @@ from scipy.special import gammaln
 
 from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError, no_progress
 from safemargin.voting.chances import Chances, Worst, all_counts, ways
-from safemargin.voting.closed_forms import ROUNDING, counts_worst
-from safemargin.voting.convolution import VoteGrid, chances_from, grid_of, law_of_groups, sums_worst
-from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, UrnBelief
-from safemargin.voting.measure import FLOAT_ERROR, MAX_STEPS, MAX_WAYS, privacy_of
-from safemargin.voting.privacy import OutcomePrivacy
-from safemargin.voting.rule import Ranking, ranking_text
+from safemargin.voting.closed_forms import counts_worst_at
+from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, Ranking, UrnBelief
+from safemargin.voting.grid import MAX_STEPS, MAX_WAYS, chances_from, grid_of, law_of_groups, sums_worst
+from safemargin.voting.privacy import FLOAT_ERROR, OutcomePrivacy, counts_privacy, privacy_of, winner_privacy
 
 SUMS_ERROR = 1e-12
 """Of a difference of two probabilities, each a sum of at most 24 million positive terms."""
@@ -39,19 +37,27 @@ def measure_grouped(
         raise InputError("known: a belief with groups does not state which group a known vote belongs to")
     kinds, numbers = counted(election, publish)
     grid = grid_of(kinds, is_order=publish == "winner")
-    steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds) * len(belief.groups)
-    if publish != "groups" and steps > MAX_STEPS:
+    if publish != "groups" and grid.additions(kinds.others) * len(belief.groups) > MAX_STEPS:
         raise TooLargeError(f"voters = {belief.voters:,}: too many for groups with shares of their own")
     weights = [_weights(group, election.belief, numbers, len(kinds)) for group in belief.beliefs]
     worst: list[OutcomePrivacy] = []
+    epsilons = (epsilon, *curve)
     for number, group in enumerate(belief.groups):
-        if publish == "groups":
-            privacy = _own_counts(election, belief, number, epsilon, curve)
+        if publish == "groups":  # only the counts of the person's own group depend on their vote
+            own = belief.beliefs[number]
+            counts = counts_worst_at(belief.sizes[number], own.shares, epsilons)
+            privacy = counts_privacy(election, publish, epsilons, counts, own.votes)
         else:  # the person is one of this group, so one voter fewer is drawn from it
             sizes = [size - (other == number) for other, size in enumerate(belief.sizes)]
             law = law_of_groups(list(zip(sizes, weights, strict=True)), grid, progress)
-            cast = np.flatnonzero(weights[number] > 0)
-            privacy = _from_law(election, kinds, grid, law, cast, publish, epsilon, curve)
+            cast = np.flatnonzero(weights[number] > 0)  # what somebody of the group can vote
+            votes = tuple(kinds.votes[vote] for vote in cast)
+            if publish == "winner":
+                chances = chances_from(law, kinds, grid).of_votes(cast)
+                privacy = winner_privacy(election, epsilons, chances, votes, "convolution")
+            else:
+                sums = sums_worst(law, grid.steps[cast], epsilons)
+                privacy = privacy_of(election, publish, epsilons, sums, "convolution", votes, FLOAT_ERROR)
         worst.append(replace(privacy, notes=(*privacy.notes, f"the most exposed voter is one of the group {group!r}")))
     return max(worst, key=lambda privacy: (privacy.delta, privacy.log_delta))
 
@@ -74,61 +80,6 @@ def counted(election: Election, publish: str) -> tuple[Kinds, IntArray]:
 def _weights(group: Belief, average: Belief, numbers: IntArray, kinds: int) -> FloatArray:
     shares = dict(zip(group.votes, group.shares, strict=True))
     return np.asarray(np.bincount(numbers, [float(shares.get(vote, 0)) for vote in average.votes], kinds), np.float64)
-
-
-def _own_counts(
-    election: Election, belief: GroupedBelief, number: int, epsilon: float, curve: Sequence[float]
-) -> OutcomePrivacy:
-    """Counts by group: only those of the person's own group depend on their vote."""
-    own, size = belief.beliefs[number], belief.sizes[number]
-    shares = [float(share) for share in own.shares]
-    worst = counts_worst(size, shares, epsilon)
-    privacy = privacy_of(election, "groups", epsilon, worst, "histogram formula", own.votes, ROUNDING * worst.delta)
-    points = tuple((point, counts_worst(size, shares, point).delta) for point in curve)
-    return replace(privacy, curve=points, pure_epsilon=inf)
-
-
-def _from_law(
-    election: Election,
-    kinds: Kinds,
-    grid: VoteGrid,
-    law: FloatArray,
-    cast: IntArray,
-    publish: str,
-    epsilon: float,
-    curve: Sequence[float],
-) -> OutcomePrivacy:
-    """Delta over the votes that somebody of the group can cast, from the law of the others' sums."""
-    votes = tuple(kinds.votes[vote] for vote in cast)
-    if publish == "winner":
-        chances = chances_from(law, kinds, grid)
-        own = Chances(chances.log_likely[cast], chances.gaps[np.ix_(cast, cast)], chances.shift, chances.slack)
-        return _of_winner(election, own, votes, "convolution", epsilon, curve)
-    few = replace(kinds, votes=votes, shares=tuple(kinds.shares[vote] for vote in cast), adds=kinds.adds[cast])
-    worst, *rest = sums_worst(law, few, replace(grid, steps=grid.steps[cast]), (epsilon, *curve))
-    privacy = privacy_of(election, publish, epsilon, worst, "convolution", votes, FLOAT_ERROR)
-    return replace(privacy, curve=tuple((point, w.delta) for point, w in zip(curve, rest, strict=True)))
-
-
-def _of_winner(
-    election: Election,
-    chances: Chances,
-    votes: Sequence[Ranking],
-    engine: str,
-    epsilon: float,
-    curve: Sequence[float],
-) -> OutcomePrivacy:
-    worst = chances.worst(epsilon)
-    slack = chances.rounding + FLOAT_ERROR * worst.delta
-    privacy = privacy_of(election, "winner", epsilon, worst, engine, votes, slack)
-    return replace(
-        privacy,
-        curve=tuple((point, chances.worst(point).delta) for point in curve),
-        pure_epsilon=chances.pure_epsilon,
-        chances=chances,
-        votes=tuple(ranking_text(vote, election.candidates) for vote in votes),
-        outcomes=tuple(election.rule.outcome_name(r, election.candidates) for r in range(election.rule.outcomes)),
-    )
 
 
 def measure_urn(
@@ -173,11 +124,10 @@ def measure_urn(
     if publish == "winner":
         with np.errstate(divide="ignore"):
             chances = Chances(np.log(likely), likely[:, None, :] - likely[None, :, :], slack=SUMS_ERROR)
-        return _of_winner(election, chances, kinds.votes, "enumeration", epsilon, curve)
-    worst, *rest = (_worst_pair(table) for table in gaps)
-    privacy = privacy_of(election, publish, epsilon, worst, "enumeration", kinds.votes, SUMS_ERROR)
-    points = tuple((point, other.delta) for point, other in zip(curve, rest, strict=True))
-    return replace(privacy, curve=points, pure_epsilon=inf)
+        return winner_privacy(election, epsilons, chances, kinds.votes, "enumeration")
+    worst = [_worst_pair(table) for table in gaps]
+    privacy = privacy_of(election, publish, epsilons, worst, "enumeration", kinds.votes, SUMS_ERROR)
+    return replace(privacy, pure_epsilon=inf)
 
 
 def log_dirichlet_multinomial(counts: IntArray, balls: FloatArray) -> FloatArray:

@@ -1,16 +1,192 @@
-"""An election as an onlooker sees it: the rule, how many vote, what is believed, and votes that are known."""
+"""Voting rules and elections: rankings, what a rule is, what an onlooker believes, and votes that are known.
 
+A rule is in the generalised scoring form of Liu, Lu, Xia and Zikas (Definition 5): every vote adds a vector of integers
+(`statistics`, their f), and the order of the sums says who wins (`winners`, their g). Adding the same number to all
+sums changes nothing. Ties go to the candidate with the lower number.
+"""
+
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import factorial
+from math import factorial, prod
+from string import ascii_lowercase
+from typing import ClassVar
 
 import numpy as np
 
-from safemargin.core import FloatArray, InputError, IntArray
-from safemargin.voting.rule import Ranking, Rule, letters, rankings
+from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLargeError, exact_number
+
+Ranking = tuple[int, ...]
+"""Candidates by number, the favourite first; whoever is not named is behind all who are."""
+
+MAX_RANKINGS = 40_320
+"""Rankings of eight candidates."""
+SCALE = 1e12
+"""Sums of shares are multiplied by this and rounded, so that rules see integers."""
+
+
+def number(text: str, where: str) -> Fraction:
+    """An exact number as people write it: 0.55, 2/3 or 1e-6."""
+    try:
+        return exact_number(text.strip())
+    except ValueError:
+        raise InputError(f"{where}: {text!r} is not a number") from None
+
+
+def letters(candidates: int) -> tuple[str, ...]:
+    """Names for candidates that have none.
+
+    >>> letters(3)
+    ('a', 'b', 'c')
+    """
+    if candidates <= len(ascii_lowercase):
+        return tuple(ascii_lowercase[:candidates])
+    return tuple(f"c{number}" for number in range(1, candidates + 1))
+
+
+def rankings(candidates: int, places: Sequence[int] = ()) -> tuple[Ranking, ...]:
+    """All complete rankings in alphabetical order; with `places`, one of those that differ within groups of so many.
+
+    >>> rankings(3, (1, 2))
+    ((0, 1, 2), (1, 0, 2), (2, 0, 1))
+    """
+    places = places or (1,) * candidates
+    # Two groups of places are sets of candidates, and fewer than all rankings by far.
+    if len(places) > 2 and factorial(candidates) // prod(map(factorial, places)) > MAX_RANKINGS:
+        raise TooLargeError(f"{candidates} candidates: have more than {MAX_RANKINGS:,} rankings; name those that occur")
+    votes: list[Ranking] = [()]
+    for size in places:
+        left = [[c for c in range(candidates) if c not in vote] for vote in votes]
+        votes = [(*vote, *next_) for vote, rest in zip(votes, left, strict=True) for next_ in combinations(rest, size)]
+    return tuple(votes)
+
+
+def parse_ranking(text: str, names: Sequence[str], where: str) -> Ranking:
+    """The ranking that `a>b>c` stands for; a tie of all others at the end is as if they were not named.
+
+    >>> parse_ranking("b > a", ("a", "b", "c"), "line 2")
+    (1, 0)
+    >>> parse_ranking("b > {a, c}", ("a", "b", "c"), "line 2")
+    (1,)
+    """
+    where = f"{where}: ranking {text!r}"
+    places = places_in(text, names)
+    if any("" in place for place in places):
+        raise InputError(f"{where}: has an empty place; write candidates as in a>b>c")
+    return strict_ranking(places, {name: number for number, name in enumerate(names)}, where)
+
+
+def places_in(text: str, names: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """The candidates on every place of a ranking; a tie is `{a,b}`, `a=b` or `a~b`, unless it is one of `names`.
+
+    >>> places_in("a>{b,c}>d=e")
+    [('a',), ('b', 'c'), ('d', 'e')]
+    """
+    places = []
+    for place in (part.strip() for part in text.split(">")):
+        inner = place[1:-1].split(",") if place.startswith("{") and place.endswith("}") else re.split("[=~]", place)
+        places.append((place,) if place in names else tuple(name.strip() for name in inner))
+    return places
+
+
+def strict_ranking(places: Sequence[Sequence[str]], numbers: Mapping[str, int], where: str) -> Ranking:
+    """The ranking with one candidate on every place, by number.
+
+    Candidates on the last place together are not named, if they are all that are left: a vote that stops before them
+    says the same. Other ties are refused, since rules differ in what they would count.
+    """
+    named = [name for level in places for name in level]
+    for name in named:
+        if name not in numbers:
+            raise InputError(f"{where}: unknown candidate {name!r}; known are {', '.join(numbers)}")
+        if named.count(name) > 1:
+            raise InputError(f"{where}: names {name!r} twice")
+    if len(places) > 1 and len(places[-1]) > 1 and len(named) == len(numbers):
+        places = places[:-1]
+    tied = next((level for level in places if len(level) > 1), None)
+    if tied is not None:
+        raise InputError(
+            f"{where}: puts {', '.join(tied)} on one place; only a tie of all others at the end can be counted"
+        )
+    if not places:
+        raise InputError(f"{where}: names nobody")
+    return tuple(numbers[level[0]] for level in places)
+
+
+def ranking_text(ranking: Ranking, names: Sequence[str]) -> str:
+    """A ranking as people write it.
+
+    >>> ranking_text((1, 0), ("a", "b", "c"))
+    'b>a'
+    """
+    return ">".join(names[candidate] for candidate in ranking)
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """A way to choose one of `candidates` from rankings, blind to who cast which."""
+
+    candidates: int
+    is_proved: ClassVar[bool] = True
+    """Whether the rule is monotone, locally stable and canceling-out, as Theorem 3 needs (checked in the tests)."""
+    is_single: ClassVar[bool] = True
+    """Whether a result is one candidate."""
+    adds_points: ClassVar[bool] = False
+    """Whether the sums are points of candidates, and most points win."""
+    needs_counts: ClassVar[bool] = False
+    """Whether the sums must be counts of votes: then no smaller grid stands for them."""
+
+    @abstractmethod
+    def statistics(self, votes: Sequence[Ranking]) -> IntArray:
+        """What each vote adds: a row per vote."""
+
+    @abstractmethod
+    def winners(self, sums: IntArray) -> IntArray:
+        """Who wins, for each row of sums."""
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Rows whose winner surely stays the same whatever vote is added, where that is quick to see."""
+        return np.zeros(len(sums), dtype=bool)
+
+    def votes(self) -> tuple[Ranking, ...]:
+        """One vote of each kind that the rule distinguishes, equally many rankings behind each."""
+        return rankings(self.candidates)
+
+    def winner(self, votes: Sequence[Ranking], counts: Sequence[int]) -> int:
+        """Who wins an election with so many of each vote.
+
+        >>> from safemargin.voting.rules import rule_named
+        >>> rule_named("plurality", 3).winner([(0, 1, 2), (2, 1, 0)], [2, 3])
+        2
+        """
+        sums = np.asarray(counts, dtype=np.int64) @ self.statistics(votes)
+        return int(self.winners(sums.reshape(1, -1))[0])
+
+    @property
+    def outcomes(self) -> int:
+        """How many results there can be."""
+        return self.candidates
+
+    def outcome_name(self, outcome: int, names: Sequence[str]) -> str:
+        """What a result is called."""
+        return names[outcome]
+
+
+def first_best(scores: IntArray) -> IntArray:
+    """The first of the highest scores in each row."""
+    if scores.shape[1] > 8:
+        return np.asarray(np.argmax(scores, axis=1).astype(np.int64))
+    # numpy's argmax is slow along short rows: three candidates take four times as long as this loop over columns
+    best, winner = scores[:, 0].copy(), np.zeros(len(scores), dtype=np.int64)
+    for column in range(1, scores.shape[1]):
+        higher = scores[:, column] > best
+        np.copyto(best, scores[:, column], where=higher)
+        winner[higher] = column
+    return winner
 
 
 @dataclass(frozen=True)
@@ -24,6 +200,11 @@ class Belief:
     shares: tuple[Fraction, ...]
     words: str = field(default="", compare=False)
     behind: int = 1
+
+    @property
+    def start(self) -> "Belief":
+        """Independent votes with about these shares, to start from."""
+        return self
 
     def __post_init__(self) -> None:
         if len(self.votes) < 2:
@@ -52,6 +233,11 @@ class ShareBox:
         if any(low == 0 for low in self.low):
             raise InputError("belief: an interval starts at 0, where delta is 1; give every vote some probability")
 
+    @property
+    def start(self) -> Belief:
+        """Shares in proportion to their low ends."""
+        return Belief(self.votes, tuple(low / sum(self.low) for low in self.low), self.words)
+
 
 @dataclass(frozen=True)
 class GroupedBelief:
@@ -73,7 +259,7 @@ class GroupedBelief:
         return sum(self.sizes)
 
     @property
-    def average(self) -> Belief:
+    def start(self) -> Belief:
         """The shares of all voters together: which votes there are, and how often each is expected."""
         shares: dict[Ranking, Fraction] = {}
         for size, belief in zip(self.sizes, self.beliefs, strict=True):
@@ -95,23 +281,6 @@ class UrnBelief:
     def __post_init__(self) -> None:
         if self.balls <= 0:
             raise InputError(f"belief: balls = {float(self.balls):g}: an urn needs balls of every kind of vote")
-
-
-def mallows(center: Ranking, dispersion: Fraction) -> dict[Ranking, Fraction]:
-    """Shares that fall by a factor `dispersion` with every pair that is ordered against the center (Mallows 1957).
-
-    >>> mallows((0, 1), Fraction(1, 2))
-    {(0, 1): Fraction(2, 3), (1, 0): Fraction(1, 3)}
-    """
-    if not 0 < dispersion <= 1:
-        raise InputError(f"belief: dispersion = {float(dispersion):g}: must be above 0 and at most 1")
-    places = {candidate: place for place, candidate in enumerate(center)}
-    powers = {}
-    for ranking in rankings(len(center)):
-        against = sum(places[a] > places[b] for a, b in combinations(ranking, 2))
-        powers[ranking] = dispersion**against
-    total = sum(powers.values())
-    return {ranking: power / total for ranking, power in powers.items()}
 
 
 def uniform(rule: Rule) -> Belief:
@@ -179,8 +348,22 @@ class Kinds:
         """The shares as floating-point numbers."""
         return np.array([float(share) for share in self.shares])
 
+    def results(self, shares: FloatArray) -> IntArray:
+        """Who wins if votes are cast in exactly these shares; a row of shares per election."""
+        sums = np.rint(np.atleast_2d(shares) @ self.adds.astype(np.float64) * SCALE).astype(np.int64)
+        return self.rule.winners(sums)
+
     def __len__(self) -> int:
         return len(self.votes)
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Shares at which results meet, how far they are from the belief, and which results."""
+
+    rate: float
+    shares: FloatArray
+    results: frozenset[int]
 
 
 def kinds_of(election: Election) -> Kinds:

@@ -7,30 +7,38 @@ from functools import partial
 from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
-from safemargin.voting import plurality, symmetric, transfers
-from safemargin.voting.chances import Chances, Worst, enumerate_votes, ways
+from safemargin.voting import plurality, symmetric
+from safemargin.voting.chances import Chances, Worst, ways
 from safemargin.voting.closed_forms import (
-    ROUNDING,
     counts_fraction,
     counts_worst,
+    counts_worst_at,
     has_two_candidates,
     two_candidate_chances,
     two_candidate_fraction,
 )
-from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, law_of, sums_worst
-from safemargin.voting.election import Belief, Election, Kinds, ShareBox
-from safemargin.voting.fourier import transform
-from safemargin.voting.privacy import PUBLISHED, OutcomePrivacy
-from safemargin.voting.rule import Ranking, ranking_text
+from safemargin.voting.crossings import crossings
+from safemargin.voting.election import Belief, Election, Kinds, Ranking, ShareBox
+from safemargin.voting.elimination import count_transfers, transfers_apply
+from safemargin.voting.grid import (
+    MAX_FRACTION_STEPS,
+    MAX_STEPS,
+    MAX_WAYS,
+    VoteGrid,
+    convolve,
+    enumerate_votes,
+    exact_delta,
+    grid_of,
+    law_of,
+    sums_worst,
+    transform,
+)
+from safemargin.voting.privacy import FLOAT_ERROR, PUBLISHED, OutcomePrivacy, counts_privacy, privacy_of, winner_privacy
 from safemargin.voting.sampling import DRAWS, MAX_VOTES, sample
-from safemargin.voting.symmetric import sample_alike
+from safemargin.voting.scoring import Plurality
 
 CURVE = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0)
 
-MAX_STEPS = 3e8
-"""Additions of a convolution: about two seconds."""
-MAX_WAYS = 2.4e7
-"""Ways to vote, times kinds of votes, that are enumerated: about twenty seconds."""
 MAX_CELLS = 4e7
 """Of a Fourier transform: 320 MB."""
 MAX_TRANSFER_VOTERS = 6_000
@@ -39,10 +47,6 @@ MAX_DIMENSIONS = 3
 MAX_SEARCHED_EPSILON = 64.0
 MAX_EPSILON = 300.0
 """exp of more, times a log probability, leaves floating point."""
-MAX_SLACK = 1e-6
-"""Of delta: with more than this left open by rounding, a value is not called exact."""
-FLOAT_ERROR = 1e-12
-"""Relative error of sums of positive floating-point numbers, as engines showed it against fractions."""
 ALIKE = "belief: all votes count alike in what is published; nothing can be inferred"
 ROUNDS = 4
 MAX_STARTS = 40
@@ -69,12 +73,17 @@ def measure(
         raise InputError("publish = 'groups': needs a belief with the columns group and voters")
     if engine is not None and engine not in ENGINES:
         raise InputError(f"engine = {engine!r}: must be one of {', '.join(ENGINES)}")
+    epsilons = (epsilon, *curve)
     if publish == "winner":
-        privacy = _winner(election, epsilon, curve, engine, simulator, draws, progress)
+        privacy = _winner(election, epsilons, engine, simulator, draws, progress)
     elif publish == "scores":
-        privacy = _scores(election, epsilon, curve)
+        privacy = _scores(election, epsilons)
     else:
-        privacy = _counts(election, publish, epsilon, curve)
+        votes, shares = counted_kinds(election, publish)
+        if len(shares) < 2:
+            raise InputError(ALIKE)
+        worst = counts_worst_at(election.others + 1, shares, epsilons)
+        privacy = counts_privacy(election, publish, epsilons, worst, votes)
     if simulator and privacy.chances is None:
         raise InputError("simulator: needs the winner as publication, and an engine that computes its probabilities")
     fraction = _fraction(election, publish, epsilon) if rational else None
@@ -88,38 +97,6 @@ def _unnamed(election: Election) -> list[str]:
     if named >= every:
         return []
     return [f"the pair is one of the {named:,} votes that the belief names; somebody who votes otherwise may show more"]
-
-
-def privacy_of(
-    election: Election, publish: str, epsilon: float, worst: Worst, engine: str, votes: Sequence[Ranking], slack: float
-) -> OutcomePrivacy:
-    """The value for a delta that may be off by `slack`."""
-    names = election.candidates
-    return OutcomePrivacy(
-        publish,
-        election.voters,
-        epsilon,
-        worst.delta,
-        worst.log_delta,
-        exact=slack <= MAX_SLACK * worst.delta,
-        interval=(max(worst.delta - slack, 0.0), min(worst.delta + slack, 1.0)),
-        engine=engine,
-        pair=(ranking_text(votes[worst.pair[0]], names), ranking_text(votes[worst.pair[1]], names)),
-        results=tuple(election.rule.outcome_name(result, names) for result in worst.results),
-    )
-
-
-def _counts(election: Election, publish: str, epsilon: float, curve: Sequence[float]) -> OutcomePrivacy:
-    """Counts of rankings, or of favourites."""
-    votes, shares = counted_kinds(election, publish)
-    voters = election.others + 1
-    if len(shares) < 2:
-        raise InputError(ALIKE)
-    numbers = [float(share) for share in shares]
-    worst = counts_worst(voters, numbers, epsilon)
-    privacy = privacy_of(election, publish, epsilon, worst, "histogram formula", votes, ROUNDING * worst.delta)
-    points = tuple((point, counts_worst(voters, numbers, point).delta) for point in curve)
-    return replace(privacy, curve=points, pure_epsilon=inf)  # a vote that nobody else cast shows
 
 
 def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list[Fraction]]:
@@ -139,35 +116,29 @@ def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list
     return list(belief.votes), list(belief.shares)
 
 
-def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> OutcomePrivacy:
+def _scores(election: Election, epsilons: Sequence[float]) -> OutcomePrivacy:
     kinds = election.kinds
     if len(kinds) < 2:
         raise InputError(ALIKE)
     grid = grid_of(kinds, is_order=False)
-    if grid.cells(kinds.others) * kinds.others * len(kinds) > MAX_STEPS:
+    if grid.additions(kinds.others) > MAX_STEPS:
         raise InputError(
             f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram"
         )
-    first, *rest = sums_worst(law_of(kinds, grid), kinds, grid, (epsilon, *curve))
+    worst = sums_worst(law_of(kinds, grid), grid.steps, epsilons)
     # differences of laws: the error is relative to their sum, which is 1
-    privacy = privacy_of(election, "scores", epsilon, first, "convolution", kinds.votes, FLOAT_ERROR)
-    return replace(privacy, curve=tuple((point, worst.delta) for point, worst in zip(curve, rest, strict=True)))
+    return privacy_of(election, "scores", epsilons, worst, "convolution", kinds.votes, FLOAT_ERROR)
 
 
 def _winner(
-    election: Election,
-    epsilon: float,
-    curve: Sequence[float],
-    asked: str | None,
-    simulator: bool,
-    draws: int,
-    progress: Progress,
+    election: Election, epsilons: Sequence[float], asked: str | None, simulator: bool, draws: int, progress: Progress
 ) -> OutcomePrivacy:
     kinds = election.kinds
     if len(kinds) < 2:
-        none = Worst(0.0, -inf, (0, 0), ())
-        privacy = privacy_of(election, "winner", epsilon, none, "closed form", kinds.votes, 0.0)
-        return replace(privacy, curve=tuple((point, 0.0) for point in curve), pure_epsilon=0.0)
+        none = [Worst(0.0, -inf, (0, 0), ())] * len(epsilons)
+        return replace(
+            privacy_of(election, "winner", epsilons, none, "closed form", kinds.votes, 0.0), pure_epsilon=0.0
+        )
     grid = grid_of(kinds)
     notes: list[str] = []
     for name in [*([asked] if asked else []), *(name for name in ENGINES if name != asked)]:
@@ -178,25 +149,18 @@ def _winner(
             notes.append(f"{name}: {reason}")
     run = ENGINES[name].run
     if run is None:
-        return _sampled(election, epsilon, name, draws, progress, notes)
-    full = epsilon > 0 or bool(curve) or simulator
+        return _sampled(election, epsilons[0], name, draws, progress, notes)
+    full = epsilons != (0.0,) or simulator
     chances = run(kinds, grid, progress, full)
-    worst = chances.worst(epsilon)
-    slack = chances.rounding + FLOAT_ERROR * worst.delta
-    privacy = privacy_of(election, "winner", epsilon, worst, name, kinds.votes, slack)
+    privacy = winner_privacy(election, epsilons, chances, kinds.votes, name)
     if not privacy.exact:
         notes.append("rounding leaves some of the digits open; see the interval")
-    named = tuple(ranking_text(vote, election.candidates) for vote in kinds.votes)
-    outcomes = tuple(election.rule.outcome_name(r, election.candidates) for r in range(election.rule.outcomes))
     return replace(
         privacy,
         notes=tuple(notes) if asked or name in ("FFT", "enumeration") or not privacy.exact else (),
-        curve=tuple((point, chances.worst(point).delta) for point in curve),
-        pure_epsilon=chances.pure_epsilon if full and name != "FFT" else None,  # windows omit unlikely results
-        simulator=chances.simulator_delta(epsilon) if simulator else None,
+        pure_epsilon=privacy.pure_epsilon if full and name != "FFT" else None,  # windows omit unlikely results
+        simulator=chances.simulator_delta(epsilons[0]) if simulator else None,
         chances=chances if full else None,
-        votes=named,
-        outcomes=outcomes,
     )
 
 
@@ -204,8 +168,10 @@ def _sampled(
     election: Election, epsilon: float, name: str, draws: int, progress: Progress, notes: list[str]
 ) -> OutcomePrivacy:
     kinds = election.kinds
-    draw = sample_alike if symmetric.applies(kinds) else sample
-    estimate = draw(kinds, epsilon, draws, 0, progress)
+    if symmetric.applies(kinds):
+        estimate = symmetric.sample_alike(kinds, epsilon, draws, 0, progress)
+    else:
+        estimate = sample(kinds, crossings(kinds, 2), epsilon, draws, 0, progress)
     worst = Worst(estimate.delta, log(estimate.delta) if estimate.delta else -inf, estimate.pair, estimate.results)
     # who wins follows from how many votes of each kind there are, so it discloses no more than those counts (Lemma 3)
     counted = counts_worst(kinds.others + 1, kinds.weights.tolist(), epsilon).delta
@@ -215,7 +181,7 @@ def _sampled(
             "delta is a lower bound, and the upper end that of publishing all counts"
         )
     interval = estimate.low, max(min(estimate.high, counted), estimate.low)
-    privacy = privacy_of(election, "winner", epsilon, worst, name, kinds.votes, inf)
+    privacy = privacy_of(election, "winner", [epsilon], [worst], name, kinds.votes, inf)
     return replace(privacy, interval=interval, notes=tuple(notes))
 
 
@@ -308,13 +274,13 @@ def _unless(applies: Callable[[Kinds], bool], kinds: Kinds, grid: VoteGrid) -> s
 
 
 def _refuse_transfers(kinds: Kinds, grid: VoteGrid) -> str | None:
-    if not transfers.applies(kinds):
+    if not transfers_apply(kinds):
         return ""
     return None if kinds.others <= MAX_TRANSFER_VOTERS else f"more than {MAX_TRANSFER_VOTERS:,} voters"
 
 
 def _refuse_convolution(kinds: Kinds, grid: VoteGrid) -> str | None:
-    steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds)
+    steps = grid.additions(kinds.others)
     return None if steps <= MAX_STEPS else f"{_about(steps)} steps are too many"
 
 
@@ -342,14 +308,16 @@ ENGINES = {
         lambda kinds, grid, progress, full: two_candidate_chances(kinds),
     ),
     "dynamic programming": Engine(
-        _refuse_transfers, lambda kinds, grid, progress, full: transfers.count_transfers(kinds, progress)
+        _refuse_transfers, lambda kinds, grid, progress, full: count_transfers(kinds, progress)
     ),
     "convolution": Engine(_refuse_convolution, lambda kinds, grid, progress, full: convolve(kinds, grid, progress)),
     "trails": Engine(
-        partial(_unless, plurality.applies),
+        partial(_unless, lambda kinds: isinstance(kinds.rule, Plurality)),
         lambda kinds, grid, progress, full: plurality.count_trails(kinds, progress, full),
     ),
-    "FFT": Engine(_refuse_transform, lambda kinds, grid, progress, full: transform(kinds, grid, progress)),
+    "FFT": Engine(
+        _refuse_transform, lambda kinds, grid, progress, full: transform(kinds, grid, crossings(kinds), progress)
+    ),
     "enumeration": Engine(_refuse_enumeration, lambda kinds, grid, progress, full: enumerate_votes(kinds, progress)),
     "Monte Carlo": Engine(lambda kinds, grid: None, None),
 }
@@ -364,6 +332,6 @@ def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:
         return counts_fraction(election.others + 1, counted_kinds(election, publish)[1])
     if publish == "winner" and has_two_candidates(election.kinds):
         return two_candidate_fraction(election.kinds)
-    if publish == "winner" and is_small(election.kinds, grid_of(election.kinds)):
+    if publish == "winner" and grid_of(election.kinds).additions(election.others) <= MAX_FRACTION_STEPS:
         return exact_delta(election.kinds)
     raise InputError(f"rational: {election.voters:,} voters are too many for a fraction")

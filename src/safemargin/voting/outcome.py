@@ -9,11 +9,22 @@ from pathlib import Path
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.voting.chances import ways
 from safemargin.voting.dependent import measure_grouped, measure_urn
-from safemargin.voting.election import Belief, Election, GroupedBelief, ShareBox, UrnBelief, from_counts, uniform
+from safemargin.voting.election import (
+    Belief,
+    Election,
+    GroupedBelief,
+    Ranking,
+    Rule,
+    ShareBox,
+    UrnBelief,
+    from_counts,
+    letters,
+    rankings,
+    uniform,
+)
 from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
 from safemargin.voting.privacy import OutcomePrivacy, Stability, worst_of
 from safemargin.voting.reading import AnyBelief, Ballots, names_in, read_ballots, read_belief
-from safemargin.voting.rule import Ranking, Rule, letters, rankings
 from safemargin.voting.rules import AllTies, OwnRule, OwnWinner, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
@@ -74,9 +85,7 @@ def outcome(
         for case in _leaking(election, leaked)
     ]
     for item in others:
-        values.append(
-            _measure_other(Election(chosen, voters, _start(item), seen, names), item, publish, epsilon, points)
-        )
+        values.append(_measure_other(Election(chosen, voters, item.start, seen, names), item, publish, epsilon, points))
     return replace(
         worst_of(values),
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", "own rule"),
@@ -140,22 +149,13 @@ def _own_rule(
     known: Mapping[Ranking, int],
 ) -> OwnRule:
     """A rule of one's own, over the rankings that the beliefs and votes name, or over all."""
-    votes = {vote for item in held for vote in _start(item).votes} | set(known)
+    votes = {vote for item in held for vote in item.start.votes} | set(known)
     votes |= set() if ballots is None else set(ballots.counts)
     return OwnRule(len(names), function, tuple(sorted(votes)) or rankings(len(names)), names)
 
 
-def _start(item: AnyBelief) -> Belief:
-    """Independent votes with about the shares of a belief, to start from."""
-    if isinstance(item, ShareBox):
-        return Belief(item.votes, tuple(low / sum(item.low) for low in item.low), item.words)
-    if isinstance(item, GroupedBelief):
-        return item.average
-    return item.start if isinstance(item, UrnBelief) else item
-
-
 def _measure_other(
-    election: Election, item: AnyBelief, publish: str, epsilon: float, curve: Sequence[float]
+    election: Election, item: ShareBox | GroupedBelief | UrnBelief, publish: str, epsilon: float, curve: Sequence[float]
 ) -> OutcomePrivacy:
     """Beliefs that are not independent draws from one law."""
     if isinstance(item, ShareBox):
@@ -163,10 +163,8 @@ def _measure_other(
     if isinstance(item, GroupedBelief):
         privacy = measure_grouped(election, item, publish, epsilon, curve)
     else:
-        assert isinstance(item, UrnBelief)
-        privacy = measure_urn(election, item, publish, epsilon, curve)
-    alike = isinstance(item, UrnBelief)
-    return replace(privacy, belief=election.belief.words, names=election.candidates, dependent=alike)
+        privacy = replace(measure_urn(election, item, publish, epsilon, curve), dependent=True)
+    return replace(privacy, belief=election.belief.words, names=election.candidates)
 
 
 def _leaking(election: Election, count: int) -> list[Election]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, IntArray, TooLargeError
-from safemargin.voting.rule import Ranking, Rule, first_best, rankings
+from safemargin.voting.election import Ranking, Rule, first_best, rankings
 
 MAX_KEMENY_CANDIDATES = 6
 

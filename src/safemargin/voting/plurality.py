@@ -18,7 +18,6 @@ from safemargin.core import FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_poisson, log_upper_tail
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
-from safemargin.voting.scoring import Plurality
 
 NEGLIGIBLE = 46.0
 """What is smaller than the largest term by exp of this is omitted: 1e-20 of it."""
@@ -34,11 +33,6 @@ ERROR = 1e-12
 """Relative error of a sum over steps."""
 LOST = 1e-16
 """Relative rounding per voter."""
-
-
-def applies(kinds: Kinds) -> bool:
-    """Whether only first places count, and one candidate gets each vote."""
-    return isinstance(kinds.rule, Plurality)
 
 
 @dataclass

@@ -4,13 +4,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io import BadText, is_number, read_sheet, read_text, whole_number
-from safemargin.voting.election import Belief, GroupedBelief, ShareBox, UrnBelief, from_counts, mallows
-from safemargin.voting.rule import Ranking, parse_ranking, places_in, strict_ranking
-from safemargin.voting.rules import number
+from safemargin.voting.election import (
+    Belief,
+    GroupedBelief,
+    Ranking,
+    ShareBox,
+    UrnBelief,
+    from_counts,
+    number,
+    parse_ranking,
+    places_in,
+    rankings,
+    strict_ranking,
+)
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 LIKE_TIES = (",", ";", "|", "/", "&", "+")
@@ -148,6 +159,23 @@ def _read_groups(path: Path, rows: list[tuple[str, dict[str, str]]], names: tupl
         beliefs.append(_stated(path, tuple(own), list(own.values()), places))
     text = f"votes are independent and fall in every group with the probabilities of {path.name}"
     return GroupedBelief(tuple(sizes), tuple(sizes.values()), tuple(beliefs), text)
+
+
+def mallows(center: Ranking, dispersion: Fraction) -> dict[Ranking, Fraction]:
+    """Shares that fall by a factor `dispersion` with every pair that is ordered against the center (Mallows 1957).
+
+    >>> mallows((0, 1), Fraction(1, 2))
+    {(0, 1): Fraction(2, 3), (1, 0): Fraction(1, 3)}
+    """
+    if not 0 < dispersion <= 1:
+        raise InputError(f"belief: dispersion = {float(dispersion):g}: must be above 0 and at most 1")
+    places = {candidate: place for place, candidate in enumerate(center)}
+    powers = {}
+    for ranking in rankings(len(center)):
+        against = sum(places[a] > places[b] for a, b in combinations(ranking, 2))
+        powers[ranking] = dispersion**against
+    total = sum(powers.values())
+    return {ranking: power / total for ranking, power in powers.items()}
 
 
 def _read_mallows(path: Path, rows: list[tuple[str, dict[str, str]]], names: tuple[str, ...]) -> Belief:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 
-from safemargin.ui import Document, plural
+from safemargin.ui import Chart, Document, Paragraph, Points, Section, plural
 from safemargin.voting.closed_forms import counts_worst
-from safemargin.voting.privacy import ASSUMPTIONS, three_digits
+from safemargin.voting.privacy import ASSUMPTIONS, CAPTION, curve_chart, three_digits
 
 NEARLY_NOTHING, LITTLE = 0.01, 0.1
 """Up to these gaps, a total says next to nothing, or little, about one vote."""
@@ -118,3 +118,10 @@ def result_document(privacy: ResultPrivacy) -> Document:
         "curve": [list(point) for point in privacy.curve],
         "words": result_words(privacy),
     }
+
+
+def result_section(privacy: ResultPrivacy) -> Section:
+    """What the total itself discloses about one vote, for a page."""
+    chart = Chart(lambda: curve_chart(privacy.curve), CAPTION, fits=True)
+    lead = Paragraph(result_words(privacy), "strong")
+    return Section("What the total discloses", lead, Points(result_lines(privacy)), chart)

@@ -7,16 +7,16 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.core import InputError, IntArray, TooLargeError, exact_number
+from safemargin.core import InputError, IntArray, TooLargeError
+from safemargin.voting.election import Ranking, Rule, number, ranking_text
 from safemargin.voting.elimination import Bucklin, Stv
 from safemargin.voting.pairwise import Copeland, Kemeny, Maximin, RankedPairs, Schulze
-from safemargin.voting.rule import Ranking, Rule, ranking_text
-from safemargin.voting.scoring import Approval, Borda, Committee, Majority, Plurality, Positional, Veto
+from safemargin.voting.scoring import Approval, Committee, Majority, Plurality, Positional
 
 RULES: Mapping[str, Callable[[int], Rule]] = {
     "plurality": lambda candidates: Plurality.of(candidates, 1),
-    "veto": Veto.of,
-    "borda": Borda.of,
+    "veto": lambda candidates: Positional(candidates, tuple(map(Fraction, [1] * (candidates - 1) + [0]))),
+    "borda": lambda candidates: Positional(candidates, tuple(map(Fraction, range(candidates - 1, -1, -1)))),
     "stv": Stv,
     "stv-drop-first": lambda candidates: Stv(candidates, drop_first=True),
     "maximin": Maximin,
@@ -55,14 +55,6 @@ def rule_named(name: str, candidates: int) -> Rule:
     if kind == "committee" and count.isdigit():
         return Committee.for_seats(candidates, int(count))
     raise InputError(f"rule {name!r}: unknown; known are {', '.join(NAMES)}")
-
-
-def number(text: str, where: str) -> Fraction:
-    """An exact number as people write it: 0.55, 2/3 or 1e-6."""
-    try:
-        return exact_number(text.strip())
-    except ValueError:
-        raise InputError(f"{where}: {text!r} is not a number") from None
 
 
 OwnWinner = Callable[[Mapping[str, int]], str]

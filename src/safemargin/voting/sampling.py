@@ -4,7 +4,7 @@ The maximum over pairs of votes is biased upwards on the draws it is taken from.
 on one half of the draws and measured on the other; the upper end is a union bound over all pairs and results.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import exp, expm1
@@ -22,9 +22,8 @@ from safemargin.core import (
     no_progress,
     numpy_generator,
 )
-from safemargin.voting.crossings import crossings, results_for
-from safemargin.voting.election import Kinds
-from safemargin.voting.scoring import Positional
+from safemargin.voting.chances import CONFIDENCE, Estimate
+from safemargin.voting.election import Crossing, Kinds
 
 DRAWS = 200_000
 BLOCK = 10_000
@@ -42,7 +41,6 @@ MAX_VOTES = 64
 STAND_OUT = 24
 OFTEN = 20.0
 """Expected votes of a kind from which on the person is taken to be any voter."""
-CONFIDENCE = 0.95
 RARE = 3.7
 """What is expected so often is drawn in 39 of 40 runs (exp(-3.7) = 1/40). A draw counts at most as much as there are
 points that it is drawn around. Where points decide, every tie of two candidates is drawn; ties of other rules are too
@@ -54,19 +52,6 @@ PAIRS = 500
 """Votes that are compared with all others together."""
 MAX_SETS_OF_RESULTS = 12
 """Results all sets of which are listed: 4,096 sets."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Delta with the ends of its interval; the pair and the results were chosen on the first half of the draws."""
-
-    delta: float
-    low: float
-    high: float
-    pair: tuple[int, int]
-    results: tuple[int, ...]
-    all_votes: bool = True
-    """Whether the upper end holds for every pair of votes; otherwise it is 1."""
 
 
 @dataclass
@@ -106,7 +91,7 @@ class Moments:
 
 
 @dataclass
-class Extremes:
+class SampledExtremes:
     """All kinds of votes, where there are too many for every pair: which stand out, and an upper end for delta.
 
     Every vote is added to the same drawn elections, and compared with one vote. The gap between two votes is the
@@ -123,7 +108,7 @@ class Extremes:
     work: int = 0
 
     @classmethod
-    def empty(cls, kinds: Kinds) -> "Extremes":
+    def empty(cls, kinds: Kinds) -> "SampledExtremes":
         """Nothing drawn yet."""
         shape = len(kinds), kinds.rule.outcomes
         return cls(kinds, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
@@ -163,7 +148,7 @@ class Extremes:
     def _open(self, sums: IntArray) -> BoolArray:
         """Elections in which one vote may change the result."""
         rule, adds = self.kinds.rule, self.kinds.adds
-        if not isinstance(rule, Positional) or not rule.is_single:
+        if not rule.adds_points or not rule.is_single:
             return ~rule.settled(sums)
         lead = np.partition(sums, -2, axis=1)
         return np.asarray(lead[:, -1] - lead[:, -2] <= (adds.max(axis=1) - adds.min(axis=1)).max())
@@ -202,14 +187,15 @@ def likely_votes(kinds: Kinds) -> IntArray:
     return np.sort(np.lexsort((spread, -kinds.weights))[:MAX_VOTES])
 
 
-def sample(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress = no_progress) -> Estimate:
-    """Choose the worst votes and results on one half of the draws, measure on the other."""
-    ties = crossings(kinds, 2)
+def sample(
+    kinds: Kinds, ties: Sequence[Crossing], epsilon: float, draws: int, seed: int, progress: Progress = no_progress
+) -> Estimate:
+    """Choose the worst votes and results on one half of the draws, measure on the other; draw more close to `ties`."""
     near = [c.shares for c in ties if c.rate > 0 and kinds.others * (c.rate - ties[0].rate) < NEGLIGIBLE]
     points = [kinds.weights, *near[:4]]
     extremes = _draw_extremes(kinds, points, draws, seed) if len(kinds) > MAX_VOTES else None
     votes = extremes.standing_out(min(STAND_OUT, MAX_VOTES)) if extremes else likely_votes(kinds)
-    usual = int(results_for(kinds, kinds.weights)[0])
+    usual = int(kinds.results(kinds.weights)[0])
     pairs = kinds.rule.outcomes * len(votes)
     if pairs**2 > MAX_PRODUCTS:
         raise TooLargeError(f"rule: {kinds.rule.outcomes:,} possible results are too many to draw; ask for fewer seats")
@@ -237,16 +223,16 @@ def sample(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progre
     high = estimate.high
     if len(kinds) > MAX_VOTES:
         high = max(estimate.delta, extremes.upper(epsilon, (1 - CONFIDENCE) / 2)) if extremes else 1.0
-    if high == 0 or not isinstance(kinds.rule, Positional):  # ties may be missed that nobody drew
+    if high == 0 or not kinds.rule.adds_points:  # ties may be missed that nobody drew
         high = max(high, min(RARE * len(points) / (extremes.draws if extremes else draws), 1.0))
     x, y = estimate.pair
     hidden = len(kinds) > MAX_VOTES and extremes is None
     return replace(estimate, pair=(int(votes[x]), int(votes[y])), high=high, all_votes=not hidden)
 
 
-def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int) -> Extremes | None:
+def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int) -> SampledExtremes | None:
     """All votes added to the same elections; nothing if that takes too long."""
-    extremes, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
+    extremes, generator = SampledExtremes.empty(kinds), numpy_generator(seed + 1)
     block = max(min(BLOCK, FEWEST_DRAWS // 4, MAX_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
     while extremes.draws < draws:
         sums, _, ratio = _draw(kinds, points, kinds.others, min(block, draws - extremes.draws), generator)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, groupby
 from math import comb, lcm
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray
-from safemargin.voting.rule import Ranking, Rule, approvals, first_best
+from safemargin.voting.election import Ranking, Rule, first_best, rankings
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Positional(Rule):
     """Most points win. Candidates that a vote does not name share equally the points of the places left."""
 
     points: tuple[Fraction, ...] = ()
+    adds_points = True
 
     def __post_init__(self) -> None:
         if len(self.points) != self.candidates:
@@ -47,15 +48,9 @@ class Positional(Rule):
         """The first with most points."""
         return first_best(sums)
 
-
-@dataclass(frozen=True)
-class Borda(Positional):
-    """A place is worth as many points as there are candidates behind it."""
-
-    @classmethod
-    def of(cls, candidates: int) -> "Borda":
-        """The rule for so many candidates."""
-        return cls(candidates, tuple(Fraction(behind) for behind in range(candidates - 1, -1, -1)))
+    def votes(self) -> tuple[Ranking, ...]:
+        """Those that give the same points are one."""
+        return rankings(self.candidates, [len(list(equal)) for _, equal in groupby(self.points)])
 
 
 @dataclass(frozen=True)
@@ -72,10 +67,6 @@ class Approval(Positional):
     def unnamed(self, left: Sequence[Fraction]) -> Fraction:
         """None."""
         return Fraction(0)
-
-    def votes(self) -> tuple[Ranking, ...]:
-        """One per set of candidates in front."""
-        return approvals(self.candidates, int(sum(self.points)))
 
 
 @dataclass(frozen=True)
@@ -119,20 +110,6 @@ class Committee(Approval):
         """The members."""
         chosen = next(chosen for chosen, number in self.committees.items() if number == outcome)
         return "+".join(names[candidate] for candidate in chosen)
-
-
-@dataclass(frozen=True)
-class Veto(Positional):
-    """The fewest last places win."""
-
-    @classmethod
-    def of(cls, candidates: int) -> "Veto":
-        """The rule for so many candidates."""
-        return cls(candidates, (Fraction(1),) * (candidates - 1) + (Fraction(0),))
-
-    def votes(self) -> tuple[Ranking, ...]:
-        """One per candidate in the last place."""
-        return tuple((*ranking[1:], ranking[0]) for ranking in reversed(approvals(self.candidates, 1)))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Whether one vote loses its weight quickly as the electorate grows, slowly, or nobody has proved which."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import erf, exp, factorial, log, pi, sqrt
@@ -79,8 +80,7 @@ def lemma_exponent(election: Election) -> float | None:
 def limiting_slope(rule: Positional) -> float:
     """The limit of 1 / (n delta squared) if every ranking is equally likely, by the central limit theorem.
 
-    >>> from safemargin.voting.scoring import Borda
-    >>> round(limiting_slope(Borda.of(3)), 6)
+    >>> round(limiting_slope(Positional(3, (Fraction(2), Fraction(1), Fraction(0)))), 6)
     1.396263
     """
     points, size = rule.points, rule.candidates
@@ -110,12 +110,9 @@ def smallest_electorate(delta_of: Callable[[int], float], target: float, period:
     def is_met(voters: int) -> bool:
         return all(delta_of(voters + more) <= target for more in range(period))
 
-    low, high = 0, 1
+    high = 1
     while not is_met(high):
-        low, high = high, high * 2
+        high *= 2
         if high > MAX_VOTERS:
             raise InputError(f"delta = {target:g}: is not reached with {MAX_VOTERS:,} voters")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_met(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, high // 2 + 1, key=is_met)

@@ -14,9 +14,8 @@ from statistics import NormalDist
 import numpy as np
 
 from safemargin.core import FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
+from safemargin.voting.chances import CONFIDENCE, Estimate
 from safemargin.voting.election import Kinds
-from safemargin.voting.sampling import CONFIDENCE, Estimate
-from safemargin.voting.scoring import Positional
 
 MAX_CANDIDATES = 8
 MAX_WORK = 8e8
@@ -28,7 +27,7 @@ BLOCK = 500
 def applies(kinds: Kinds) -> bool:
     """Whether points decide, no vote is known, and all orders of the same points are equally likely."""
     adds = kinds.adds
-    if not isinstance(kinds.rule, Positional) or not kinds.rule.is_single or adds.shape[1] > MAX_CANDIDATES:
+    if not kinds.rule.adds_points or not kinds.rule.is_single or adds.shape[1] > MAX_CANDIDATES:
         return False
     points, often = np.unique(adds[0], return_counts=True)
     orders = factorial(adds.shape[1]) // prod(factorial(int(count)) for count in often)

@@ -1,22 +1,52 @@
-"""The pages of the workbench as one web application. A screen shows; a form acts, and names the next page."""
+"""The workbench: pages as one web application, and its server on this machine alone, which ends when nobody looks.
+
+A screen shows; a form acts, and names the next page.
+"""
 
 import asyncio
+import contextlib
 import mimetypes
+import shutil
+import socket
+import tempfile
+import threading
+import time
 import traceback
+import webbrowser
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from safemargin.core import InputError, SafemarginError, one_line
 from safemargin.ui import script, templates
-from safemargin.web.bench import LARGEST, Bench, Given
-from safemargin.web.screens import SCREENS
+from safemargin.web.bench import LARGEST, Bench, Given, Place, Screen
+from safemargin.web.guard import Guard
+from safemargin.web.screens import attack, check, data, exposure, home, limits, plan, publish, timeline, work
 
+SCREENS: dict[str, Screen] = {
+    screen.name: screen
+    for screen in (
+        home.SCREEN,
+        data.SCREEN,
+        limits.SCREEN,
+        exposure.SCREEN,
+        plan.SCREEN,
+        publish.SCREEN,
+        attack.SCREEN,
+        timeline.SCREEN,
+        check.SCREEN,
+        work.SCREEN,
+    )
+}
+"""Every screen, in the order of the menu. A new one is a file, a template of its name, and a line here."""
 PACKAGE = "safemargin.web"
 LONGEST = 4 << 20
 """Bytes of a form; a project file is one field of it."""
@@ -158,3 +188,65 @@ async def _body(request: Request, most: int) -> bytes | None:
         if length > most:
             return None
     return b"".join(parts)
+
+
+def serve(place: Path | None, port: int, browser: bool, idle: float, ready: Callable[[str], None]) -> None:
+    """Serve the pages until nobody uses them; then cancel what runs, and remove what was dropped."""
+    opened = Place(place)
+    with contextlib.closing(_loopback(port)) as listener:
+        uploads = Path(tempfile.mkdtemp(prefix="safemargin-"))
+        bench = Bench(opened, uploads)
+        try:
+            _serve(bench, listener, browser, idle, ready)
+        finally:
+            bench.jobs.cancel()
+            shutil.rmtree(uploads, ignore_errors=True)
+
+
+def _loopback(port: int) -> socket.socket:
+    """A socket that only this machine reaches."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # now, so that a browser that comes before the server is ready waits
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise InputError(f"port = {port}: cannot be used ({error})") from None
+    return listener
+
+
+def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, ready: Callable[[str], None]) -> None:
+    async def refused(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("the routes are set below")
+
+    guard = Guard(refused, listener.getsockname()[1])
+    app = App(bench).starlette(guard.start)
+    guard.app = app
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(min(1.0, idle * 6))
+            if time.monotonic() - guard.last > 60 * idle and bench.jobs.running is None:
+                server.should_exit = True
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        task = asyncio.create_task(watch())
+        ready(guard.address)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(guard.address,), daemon=True).start()
+        yield
+        task.cancel()
+
+    app.router.lifespan_context = lifespan
+    config = uvicorn.Config(
+        guard,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[listener])

@@ -9,7 +9,7 @@ from safemargin.core import InputError
 
 IDLE = 30.0
 """Minutes without a window after which the workbench ends."""
-SERVER = "safemargin.web.serve"
+SERVER = "safemargin.web.app"
 """Where the pages are served; it needs the extra."""
 
 

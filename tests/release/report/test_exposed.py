@@ -3,8 +3,8 @@
 import csv
 import json
 import random
-import time
 from dataclasses import replace
+from html import unescape
 from itertools import product
 from pathlib import Path
 
@@ -13,8 +13,11 @@ import pytest
 import safemargin
 from safemargin.core import InputError, Target
 from safemargin.release.inputs import project_of, read_inputs
-from safemargin.release.report.alternatives import alternatives, is_wanting
+from safemargin.release.report.alternatives import alternatives
+from safemargin.release.report.answers import three_answers, verdict
+from safemargin.release.report.context import is_wanting
 from safemargin.release.report.exposed import exposed
+from safemargin.release.report.groups import NOT_COMPUTED, Choice
 
 Counts = dict[tuple[str, str], tuple[int, int]]
 
@@ -105,7 +108,7 @@ def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     assert "dd>158" not in (folder / "confidential/record.html").read_text(encoding="utf-8")
 
 
-def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path) -> None:
+def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_bloc = safemargin.release(
         written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20)
     )
@@ -118,13 +121,52 @@ def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path) -> None:
         if protect == "noise":
             raise InputError("no noise here")
         if target.beta == 0.02:
-            time.sleep(0.2)
+            clock.append(0.2)
         progress("deciding")  # type: ignore[operator]
         return draft
 
+    clock = [0.0]
+    monkeypatch.setattr("time.process_time", lambda: clock[-1])
     found = alternatives(draft, "merge", Target(beta=0.05), attempt, seconds=0.1)  # type: ignore[arg-type]
     assert [choice.protect for choice in found] == ["merge", "auto", "merge", "merge", "merge"]
     assert [choice.state for choice in found] == ["certified"] * 3 + ["not computed"] * 2
     assert calls == [("auto", 0.05), ("noise", 0.05), ("merge", 0.03), ("merge", 0.02)]
     assert found[1].options(0.05) == "--protect auto" and found[2].options(0.05) == "--protect merge --beta 0.03"
     assert replace(found[0], state="refused").people == "refused"
+
+
+def test_the_first_screen_has_three_states_and_three_answers(tmp_path: Path) -> None:
+    """Complete, a table lost, refused: the terminal and the page say the same, in categories and people."""
+    even = {(place, mode): (60, 60) for place in "abcd" for mode in "xy"}
+    few = {(place, mode): (9, 9) for place in "ab" for mode in "xy"}
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people"}
+    whole = safemargin.release(written(tmp_path, even), **said, target=Target(kappa=20))  # type: ignore[arg-type]
+    lost = safemargin.release(written(tmp_path, few), **said, target=Target(kappa=50))  # type: ignore[arg-type]
+    assert verdict(whole._passed)[0] == "sound" and "You may publish this release." in whole.to_text()
+    assert verdict(lost._passed)[0] == "partly" and "2 of 2 categories of place" in lost.to_text()
+    refused = replace(whole._passed, plan=replace(whole.plan, certificate=replace(whole.certificate, certified=False)))
+    assert verdict(refused)[0] == "unsound" and three_answers(refused)[0][1] == "No"
+    for made in (whole, lost):
+        text, page = " ".join(made.to_text().split()), unescape(made.to_html()).replace("\u00a0", " ")
+        for question, answer, more in three_answers(made._passed):
+            assert f"{question} {answer} {more}" in text
+            assert question in page and answer in page and more in page
+
+
+def test_choices_that_were_not_computed_say_how_to_see_them(tmp_path: Path) -> None:
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20)}
+    draft = safemargin.release(written(tmp_path, BLOC), **said)._passed  # type: ignore[arg-type]
+    now = Choice("now", "auto", 0.05, share=0.5)
+    slow = replace(draft, alternatives=(now, Choice("noise", "noise", 0.05, state=NOT_COMPUTED)))
+    text = " ".join(slow.to_text().split()) if is_wanting(slow) else ""
+    assert "add its options and --draft to the command: that publishes nothing" in text
+    assert "No other choice that was computed" not in text, "none was"
+
+
+def test_the_decision_record_has_limits_attempts_and_lines_to_sign(tmp_path: Path) -> None:
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20)}
+    made = safemargin.release(written(tmp_path, BLOC), **said)  # type: ignore[arg-type]
+    made.write(tmp_path / "out", names=("A. Clerk", "B. Board"))
+    page = (tmp_path / "out/confidential/record.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert "95 %" in page and ">20<" in page and "Attempts" in page and "--protect merge" in page
+    assert "decided by A. Clerk, date and signature" in page and "checked by B. Board, date and signature" in page

@@ -11,8 +11,8 @@ import numpy as np
 from safemargin.core import frozen
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
-from safemargin.release.report.alternatives import Choice
 from safemargin.release.report.charts import rates_chart, strictness_chart
+from safemargin.release.report.groups import Choice
 from safemargin.ui import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
@@ -182,3 +182,14 @@ def test_the_page_is_quick(story) -> None:
     start = time.perf_counter()
     replace(story, title="A vote").to_html()
     assert time.perf_counter() - start < 5
+
+
+def test_pictures_show_where_this_release_is_and_how_far_noise_reaches(story) -> None:
+    choices = [Choice("now", "auto", 0.05, categories=40), Choice("3 %", "auto", 0.03, categories=50)]
+    ring = strictness_chart(choices)["layer"][1]["data"]["values"]
+    assert ring == [{"limit": 0.05, "kept": 40, "words": "you are here"}]
+    first = next(iter(story.axes["religion"]))
+    noised = replace(first, action=Action.NOISED, epsilon=0.5, people=1_000, counts={"Harbour": 250})
+    values = rates_chart([noised], {"Harbour": 0.2})["data"]["values"]
+    reach = noised.margin_of_error / 1_000
+    assert reach > 0 and [(v["low"], v["high"]) for v in values] == [(0.25 - reach, 0.25 + reach)]

@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from safemargin.audit.attack import attack
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod
-from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, people_in
+from safemargin.release.compare.measures import PROPERTIES, MethodFacts, answers, measure_errors, people_in
 from safemargin.release.compare.methods import (
     Case,
     PublishingMethod,
@@ -152,14 +150,12 @@ def measure(
 
 def _measure_method(case: Case, method: PublishingMethod, draws: int) -> MethodFacts:
     if method.refused:
-        return MethodFacts(case, method, _nothing(case, method), None)
+        return _nothing(case, method)
     drawn = list(method.draw(draws))
     seen = learnt(method, drawn[0], case)
     if method.must_be_safe and any(onlooker.attacks for onlooker in seen):
-        method = replace(method, refused="an attack succeeded: nothing is published")
-        return MethodFacts(case, method, _nothing(case, method), None)
-    measured_errors = errors(drawn, case)
-    return MethodFacts(case, method, _measured(case, method, measured_errors, seen), measured_errors)
+        return _nothing(case, replace(method, refused="an attack succeeded: nothing is published"))
+    return measure_errors(case, method, drawn, seen)
 
 
 def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt, ...]:
@@ -181,31 +177,8 @@ def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt
     return tuple(entries)
 
 
-def _measured(case: Case, method: PublishingMethod, measured: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
-    by_axis = measured.reading.exact
-    exact = np.concatenate([counts.ravel() for counts in by_axis])
-    people = [split.people[counts.all(axis=1)].sum() for split, counts in zip(case.splits, by_axis, strict=True)]
-    everybody = sum(int(split.people.sum()) for split in case.splits)
-    return MeasuredMethod(
-        method=method.name,
-        family=method.family,
-        does=method.does,
-        draws=measured.draws,
-        mean_error=measured.mean,
-        standard_error=measured.standard_error,
-        worst_error=measured.worst,
-        mean_relative_error=measured.mean_relative,
-        worst_relative_error=measured.worst_relative,
-        exact_cells=float(exact.mean()),
-        exact_people=float(sum(people)) / max(everybody, 1),
-        binding=measured.binding,
-        loss=method.loss,
-        learnt=seen,
-        guarantees=method.guarantees,
-    )
-
-
-def _nothing(case: Case, method: PublishingMethod) -> MeasuredMethod:
+def _nothing(case: Case, method: PublishingMethod) -> MethodFacts:
     """What is to be said of a method that publishes nothing."""
     seen = tuple(Learnt(onlooker.name, {}, 0) for onlooker in case.onlookers)
-    return MeasuredMethod(method.name, method.family, method.refused, learnt=seen, is_published=False)
+    measured = MeasuredMethod(method.name, method.family, method.refused, learnt=seen, is_published=False)
+    return MethodFacts(case, method, measured)

@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
-from safemargin.release.compare.comparison import Binding, MeasuredMethod, PropertyAnswer
+from safemargin.release.compare.comparison import Binding, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
 from safemargin.release.decide.split import Split, irregular
 
@@ -99,22 +99,9 @@ def _read_axis(
     return counts[home] * share[:, None], exact & alone[:, None], alone & known[home].all(axis=1)
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Errors of all draws of one method; `by_group` is the mean error of the counts of every category, per axis."""
-
-    draws: int
-    mean: float
-    standard_error: float
-    worst: float
-    mean_relative: float
-    worst_relative: float
-    by_group: tuple[FloatArray, ...]
-    binding: Binding
-    reading: Reading
-
-
-def errors(drawn: Iterable[Tables], case: Case) -> Errors:
+def measure_errors(
+    case: Case, method: PublishingMethod, drawn: Iterable[Tables], learnt: tuple[Learnt, ...]
+) -> "MethodFacts":
     """Compare every draw with the truth; what is exact and alone is the same in each, and taken from the last."""
     truth = np.concatenate([split.votes.ravel() for split in case.splits]).astype(float)
     means, figures, sums, off, kept = [], [], np.zeros(len(truth)), [], 0
@@ -131,17 +118,26 @@ def errors(drawn: Iterable[Tables], case: Case) -> Errors:
     worst, mean_relative, worst_relative = (float(value) for value in np.mean(figures, axis=0))
     ends = np.cumsum([split.votes.size for split in case.splits])[:-1]
     parts = zip(np.split(sums / draws, ends), case.splits, strict=True)
-    return Errors(
+    people = [split.people[exact.all(axis=1)].sum() for split, exact in zip(case.splits, reading.exact, strict=True)]
+    measured = MeasuredMethod(
+        method=method.name,
+        family=method.family,
+        does=method.does,
         draws=draws,
-        mean=float(np.mean(means)),
+        mean_error=float(np.mean(means)),
         standard_error=float(np.std(means, ddof=1) / np.sqrt(draws)) if draws > 1 else 0.0,
-        worst=worst,
-        mean_relative=mean_relative,
-        worst_relative=worst_relative,
-        by_group=tuple(part.reshape(split.votes.shape).mean(axis=1) for part, split in parts),
+        worst_error=worst,
+        mean_relative_error=mean_relative,
+        worst_relative_error=worst_relative,
+        exact_cells=float(np.concatenate([exact.ravel() for exact in reading.exact]).mean()),
+        exact_people=float(sum(people)) / max(sum(int(split.people.sum()) for split in case.splits), 1),
         binding=Binding(reading.totals_exact, float(np.mean(off)), kept / draws),
-        reading=reading,
+        loss=method.loss,
+        learnt=learnt,
+        guarantees=method.guarantees,
     )
+    by_group = tuple(part.reshape(split.votes.shape).mean(axis=1) for part, split in parts)
+    return MethodFacts(case, method, measured, reading, by_group)
 
 
 def winners(totals: FloatArray, people: int) -> frozenset[int]:
@@ -164,12 +160,15 @@ FLAT = 0.5
 
 @dataclass(frozen=True)
 class MethodFacts:
-    """One method with what was measured of it; `errors` is None where nothing is published."""
+    """One method with what was measured of it: the last draw as it is read, None where nothing is published, and per
+    axis the mean error of the counts of every category.
+    """
 
     case: Case
     method: PublishingMethod
     measured: MeasuredMethod
-    errors: Errors | None
+    reading: Reading | None = None
+    by_group: tuple[FloatArray, ...] = ()
 
     @property
     def regular(self) -> tuple[BoolArray, ...]:
@@ -184,13 +183,13 @@ class MethodFacts:
 
 def answers(facts: MethodFacts) -> dict[str, PropertyAnswer]:
     """One answer per property; a release that is refused has none of them but costs nothing by surprise."""
-    if facts.errors is None:
+    if facts.reading is None:
         return {name: PropertyAnswer("no", facts.method.refused) for name in PROPERTIES}
-    return {name: answer(facts, facts.errors) for name, answer in PROPERTIES.items()}
+    return {name: answer(facts, facts.reading) for name, answer in PROPERTIES.items()}
 
 
-def _binding(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    binding, draws = errors.binding, errors.draws
+def _binding(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
+    binding, draws = facts.measured.binding, facts.measured.draws
     if binding.exact:
         return PropertyAnswer("yes", "every total is exact")
     changed = round((1 - binding.winner_kept) * draws)
@@ -199,15 +198,15 @@ def _binding(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
     )
 
 
-def _regular(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    exact = [exact_counts.all(axis=1) for exact_counts in errors.reading.exact]
+def _regular(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
+    exact = [exact_counts.all(axis=1) for exact_counts in reading.exact]
     kept = sum(int((fine & exact_counts).sum()) for fine, exact_counts in zip(facts.regular, exact, strict=True))
     count = sum(int(fine.sum()) for fine in facts.regular)
     return PropertyAnswer(_all_of(kept, count), f"{kept} of {count} regular groups are exact")
 
 
-def _per_cell(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    regular, others = _mean(errors, facts.regular), _mean(errors, facts.others)
+def _per_cell(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
+    regular, others = _mean(facts, facts.regular), _mean(facts, facts.others)
     if regular is None:
         return PropertyAnswer("no", "no group is regular")
     fact = f"regular counts are off by {regular:.3g}"
@@ -217,17 +216,19 @@ def _per_cell(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
     return PropertyAnswer("partly" if others is not None and regular < FLAT * others else "no", fact)
 
 
-def _in_advance(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+def _in_advance(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
+    measured, expected = facts.measured, facts.method.expected
     if not facts.method.is_random:
-        return PropertyAnswer("yes", f"off by {errors.mean:.3g}, the same in every run")
-    expected = facts.method.expected
+        return PropertyAnswer("yes", f"off by {measured.mean_error:.3g}, the same in every run")
     law = "" if expected is None else f"the law says {expected:.3g} per count, "
-    return PropertyAnswer("partly", f"{law}{errors.draws} draws gave {errors.mean:.3g}; not known for a single count")
+    return PropertyAnswer(
+        "partly", f"{law}{measured.draws} draws gave {measured.mean_error:.3g}; not known for a single count"
+    )
 
 
-def _small_areas(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+def _small_areas(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
     resolved = count = 0
-    for split, off, alone in zip(facts.case.splits, errors.by_group, errors.reading.alone, strict=True):
+    for split, off, alone in zip(facts.case.splits, facts.by_group, reading.alone, strict=True):
         occupied = split.people > 0
         small = occupied & (split.people <= np.median(split.people[occupied])) if occupied.any() else occupied
         resolved += int((small & alone & (off <= USABLE * split.people)).sum())
@@ -236,20 +237,20 @@ def _small_areas(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
     return PropertyAnswer(_all_of(resolved, count), fact.replace("%", " %"))
 
 
-def _guarantee(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+def _guarantee(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
     if facts.method.guarantee:
         return PropertyAnswer("yes", facts.method.guarantee)
     people = facts.measured.people_exposed
     return PropertyAnswer("no", f"none is stated; the audit finds {people:,} people exposed")
 
 
-def _unconditional(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    unconditional = facts.method.loss is not None and not any(exact.any() for exact in errors.reading.exact)
-    return PropertyAnswer("yes" if unconditional and not errors.binding.exact else "no", facts.method.auxiliary)
+def _unconditional(facts: MethodFacts, reading: Reading) -> PropertyAnswer:
+    unconditional = facts.method.loss is not None and not any(exact.any() for exact in reading.exact)
+    return PropertyAnswer("yes" if unconditional and not facts.measured.binding.exact else "no", facts.method.auxiliary)
 
 
-def _mean(errors: Errors, chosen: tuple[BoolArray, ...]) -> float | None:
-    values = np.concatenate([off[rows] for off, rows in zip(errors.by_group, chosen, strict=True)])
+def _mean(facts: MethodFacts, chosen: tuple[BoolArray, ...]) -> float | None:
+    values = np.concatenate([off[rows] for off, rows in zip(facts.by_group, chosen, strict=True)])
     return float(values.mean()) if len(values) else None
 
 
@@ -257,7 +258,7 @@ def _all_of(met: int, count: int) -> str:
     return "yes" if met == count else "partly" if met else "no"
 
 
-PROPERTIES: Mapping[str, Callable[[MethodFacts, Errors], PropertyAnswer]] = {
+PROPERTIES: Mapping[str, Callable[[MethodFacts, Reading], PropertyAnswer]] = {
     "binding_outcome_exact": _binding,
     "regular_cells_exact": _regular,
     "per_cell_cost": _per_cell,

@@ -31,10 +31,9 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Packing:
-    """The groups that were found (none if there are none), what they lose, and the least that any others lose."""
+class Coarsening:
+    """Groups that are all allowed, what they lose, and the least that any such groups lose; no groups if none are."""
 
-    items: tuple[Item, ...]
     groups: tuple[Group, ...]
     loss: int
     bound: int
@@ -42,24 +41,24 @@ class Packing:
     @property
     def found(self) -> bool:
         """Whether there is any way."""
-        return bool(self.groups) or not self.items
+        return bool(self.groups)
 
 
 Permits = Callable[[Sequence[Group], IntArray, IntArray], BoolArray]
 
 
-def pack(items: Sequence[Item], permits: Permits) -> Packing:
+def pack(items: Sequence[Item], permits: Permits) -> Coarsening:
     """Part `items` into groups: single ones at their own loss, merged ones where `permits` allows them."""
     needy = [item for item in items if item.alone is None]
     if not needy:
         loss = sum(item.alone or 0 for item in items)
-        return Packing(tuple(items), tuple(item.group for item in items), loss, loss)
+        return Coarsening(tuple(item.group for item in items), loss, loss)
     if len(items) <= FEW:
         return _by_subsets(tuple(items), permits)
     return _Greedy(tuple(items), permits).packing()
 
 
-def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
+def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Coarsening:
     """Dynamic programming over the sets of items that are parted already."""
     count = len(items)
     sets = np.arange(1 << count)
@@ -87,12 +86,12 @@ def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
         cheapest = int(total.argmin())
         best[mask], came[mask] = min(int(total[cheapest]), never), below[cheapest] | low
     if best[-1] >= never:
-        return Packing(items, (), 0, 0)
+        return Coarsening((), 0, 0)
     parts, remaining = [], len(sets) - 1
     while remaining:
         parts.append(groups[came[remaining]])
         remaining ^= int(came[remaining])
-    return Packing(items, tuple(parts), int(best[-1]), int(best[-1]))
+    return Coarsening(tuple(parts), int(best[-1]), int(best[-1]))
 
 
 def _subsets(mask: int) -> IntArray:
@@ -134,7 +133,7 @@ class _Greedy:
         self.members = np.array([len(item.group) for item in items], dtype=np.int64)
         self.parts: list[list[int]] = []
 
-    def packing(self) -> Packing:
+    def packing(self) -> Coarsening:
         """The groups; none if some items could not be placed."""
         needy = np.array([code for code, item in enumerate(self.items) if item.alone is None], dtype=np.int64)
         free = needy[np.argsort(self.people[needy], kind="stable")]
@@ -144,12 +143,12 @@ class _Greedy:
         self.parts += [[code] for code, item in enumerate(self.items) if item.alone is not None]
         for code in free[::-1].tolist():
             if not self._joined(code):
-                return Packing(self.items, (), 0, 0)
+                return Coarsening((), 0, 0)
         loss = sum(self._loss(part) for part in self.parts)
         # Whatever the others do, an item that must be merged shares its group with one other at least.
         bound = int((self.weight * self.members)[needy].sum())
         groups = tuple(frozenset().union(*(self.items[code].group for code in part)) for part in self.parts)
-        return Packing(self.items, groups, loss, min(bound, loss))
+        return Coarsening(groups, loss, min(bound, loss))
 
     def _grown(self, first: int, mates: IntArray) -> list[int] | None:
         """The first item with the smallest mate that completes a group; if none does, the largest joins as well."""
@@ -191,20 +190,6 @@ Allowed = Callable[[IntArray, IntArray], BoolArray]
 
 NO_WAY = 2**62
 """More than any loss: there is no way to part what comes before."""
-
-
-@dataclass(frozen=True)
-class Coarsening:
-    """Groups that are all allowed, what they lose, and the least that any such groups lose; no groups if none are."""
-
-    groups: tuple[Group, ...]
-    loss: int
-    bound: int
-
-    @property
-    def found(self) -> bool:
-        """Whether there is any way."""
-        return bool(self.groups)
 
 
 @dataclass(frozen=True)
@@ -250,7 +235,9 @@ def coarsen(problem: Merging) -> Coarsening:
     if problem.axis.ordered:
         return _neighbours(problem, start)
     trees = problem.axis.hierarchy.trees if problem.axis.hierarchy else ()
-    coarsenings = [_along(problem, start, tree) for tree in trees if tree] or [_freely(problem, start)]
+    coarsenings = [_along(problem, start, tree) for tree in trees if tree] or [
+        pack([_leaf(problem, group) for group in start], problem.permits)
+    ]
     possible = [coarsening for coarsening in coarsenings if coarsening.found]
     bound = min((coarsening.bound for coarsening in possible), default=0)
     best = min(possible, key=lambda coarsening: coarsening.loss, default=Coarsening((), 0, 0))
@@ -301,11 +288,6 @@ def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
     return np.maximum.accumulate(first)
 
 
-def _freely(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
-    packing = pack([_leaf(problem, group) for group in start], problem.permits)
-    return Coarsening(packing.groups, packing.loss, packing.bound)
-
-
 def _leaf(problem: Merging, group: Group) -> Item:
     item = problem.item(group)
     single = problem.permits([group], np.array([item.people]), item.votes[None, :])[0]
@@ -326,40 +308,41 @@ def _along(problem: Merging, start: tuple[Group, ...], parents: Mapping[str, str
         items, below = list(inside.get(node, [])), {}
         for child in sorted(nodes.get(node, ())):
             area = solve(child)
-            whole = frozenset().union(*(item.group for item in area.packing.items))
+            whole = frozenset().union(*(item.group for item in area.items))
             below[whole] = area
-            items.append(problem.item(whole, area.packing.loss if area.packing.found else None))
+            items.append(problem.item(whole, area.best.loss if area.best.found else None))
         packing = pack(items, problem.permits)
         # Where a child was not solved exactly, its loss is no bound: pack again with what children lose at least.
-        if packing.found and any(area.packing.loss != area.packing.bound for area in below.values()):
+        if packing.found and any(area.best.loss != area.best.bound for area in below.values()):
             least = [problem.item(item.group, _least(item, below)) for item in items]
             bound = min(packing.bound, pack(least, problem.permits).bound)
-            packing = Packing(packing.items, packing.groups, packing.loss, bound)
-        return _Area(packing, below)
+            packing = Coarsening(packing.groups, packing.loss, bound)
+        return _Area(tuple(items), packing, below)
 
     top = solve(None)
-    return Coarsening(tuple(top.groups()), top.packing.loss, top.packing.bound)
+    return Coarsening(tuple(top.groups()), top.best.loss, top.best.bound)
 
 
 @dataclass(frozen=True)
 class _Area:
     """How the children of an area are parted, and the areas among them."""
 
-    packing: Packing
+    items: tuple[Item, ...]
+    best: Coarsening
     below: Mapping[Group, "_Area"]
 
     def groups(self) -> list[Group]:
         """What is published of it."""
-        single = {item.group for item in self.packing.items}
+        single = {item.group for item in self.items}
         published: list[Group] = []
-        for group in self.packing.groups:
+        for group in self.best.groups:
             published += self.below[group].groups() if group in single and group in self.below else [group]
         return published
 
 
 def _least(item: Item, below: Mapping[Group, _Area]) -> int | None:
     """What an item by itself loses at least."""
-    return item.alone if item.alone is None or item.group not in below else below[item.group].packing.bound
+    return item.alone if item.alone is None or item.group not in below else below[item.group].best.bound
 
 
 def _shared_path(group: Group, parents: Mapping[str, str]) -> list[str]:

@@ -1,17 +1,59 @@
 """From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.core import InputError, Limits, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
-from safemargin.guarantees import NoiseBudget, exchange_sensitivity
+from safemargin.bounds import TOGETHER, Exposed, Proof, build_system, certify, certify_with_earlier, within_reach
+from safemargin.core import (
+    ContradictionError,
+    Group,
+    InputError,
+    Limits,
+    Onlooker,
+    Progress,
+    Table,
+    Tally,
+    Target,
+    no_progress,
+    numpy_generator,
+    onlooker_with_roll,
+)
+from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, exchange_sensitivity
 from safemargin.release.decide.earlier import remembered
-from safemargin.release.decide.prove import Shown, prove
-from safemargin.release.decide.rule import Candidate, ReleaseRule, rule_for
-from safemargin.release.decide.split import Split, covers_everybody, irregular, population, slack_of, unmerged_split
+from safemargin.release.decide.judge import prove_counts
+from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.protect import (
+    Cover,
+    by_size,
+    hidden_by_roll,
+    kinds_of,
+    sensitive_groups,
+    suppresses_single,
+    with_cover,
+)
+from safemargin.release.decide.rerun import (
+    Reasons,
+    any_table,
+    next_candidate,
+    only_table,
+    plainly_exposed,
+    votes_by_axis,
+)
+from safemargin.release.decide.rule import Candidate, ReleaseRule, join
+from safemargin.release.decide.split import (
+    Split,
+    covers_everybody,
+    group_codes,
+    irregular,
+    population,
+    slack_of,
+    unmerged_split,
+)
 from safemargin.release.decide.statements import axis_guarantee, budget_of, certificate_of, noise_guarantee, refusal_of
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
+from safemargin.release.witnesses import listed_tables
 
 PROTECTIONS = "auto", "merge", "noise", "suppress"
 """What may be done with groups whose share is outside the target."""
@@ -20,7 +62,101 @@ COARSER = 3
 """Releases that are tried until one can be explained to somebody who knows the rule, with `auto`."""
 PLAIN_STEPS = 12
 """Releases that are tried after that, whether one can be explained or not."""
+REACH_SEED = 20_100
+"""Of the random sets that the reach of a proof is estimated from: the same roll gives the same axes everywhere."""
+MANY = "so many axes together cannot be proved safe for so few people"
 WITHOUT = "Publishing what was left after that"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A proof about a release; `rule` says whether it holds against an onlooker who knows the rule, and `is_plain` that
+    nothing is merged or omitted for its answers: then every table that agrees with the release leads to it.
+    """
+
+    proof: Proof
+    rule: bool = False
+    is_plain: bool = False
+    tables: tuple[Tally, ...] = field(default=(), compare=False)
+    """The witnesses of the proof, as counts by profile."""
+    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
+
+    @property
+    def witnesses(self) -> int:
+        """How many tables show it against somebody who knows the rule; 0 if it is not shown."""
+        return max(len(self.tables), 1) if self.rule else 0
+
+
+def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress, insist: bool = True) -> Shown:
+    """Whether the candidate is safe against every onlooker, with a proof that fails or the one that says most.
+
+    With `insist`, it must be shown against those who know the rule, too, where that is possible at all.
+    """
+    plain = plainly_exposed(rule, candidate)
+    if plain.exposed:
+        return Shown(plain)
+    reasons = Reasons(rule, candidate, progress)
+    names, watching = rule.table.schema.names, rule.onlookers
+    # Noised counts say something to whoever reruns the program, too: only their epsilon covers that.
+    is_public = not (rule.slack or rule.protect == "noise" or any(split.is_noised for split in candidate.splits))
+    is_joint = all(onlooker.composition(names) == "joint" for onlooker in watching)
+    if reasons.blocks and is_public and is_joint and all(onlooker.knows_rule for onlooker in watching):
+        shown = [_prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]
+        failed = [each for each in shown if not each.proof.holds]
+        if not failed:  # the certificate states the weakest proof
+            return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
+        # Facts and earlier releases may leave no answers that explain it, and nothing coarser would.
+        if insist and not any(onlooker.past or onlooker.facts for onlooker in watching):
+            return failed[0]
+    proof = prove_counts(rule.table, candidate, watching, rule.limits, progress=progress)
+    tables: tuple[Tally, ...] = ()
+    if proof.holds and is_public and is_joint:
+        known = build_system(candidate.tables(rule.table), watching[0])
+        same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
+        tables = listed_tables(same or only_table(known), known, rule.table.schema)
+    # If nothing is merged for its answers, every table that agrees with the release leads to it.
+    return Shown(proof, is_public and proof.holds and not reasons.blocks, not reasons.blocks, tables)
+
+
+def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
+    """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
+    limits, tables = replace(rule.limits, hypothetical=True), reasons.candidate.tables(rule.table)
+    failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
+    for answers in reasons.trials():
+        # The made-up sums of an axis part it as finely as the release does, or more, so they say all that it says.
+        said = {table.axes for table in answers.tables}
+        assumed = (*(table for table in tables if table.axes not in said), *answers.tables)
+        try:
+            # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
+            known = build_system(assumed, onlooker)
+            proof = certify(known, limits, progress)
+            if onlooker.past is not None and proof.holds:
+                proof = join(proof, certify_with_earlier(assumed, onlooker.past, limits, progress=progress))
+                if TOGETHER not in proof.checked:  # nobody may have changed their answer: that was not shown of these
+                    continue
+        except ContradictionError:  # votes of single axes that nobody can cast together
+            continue
+        # Where sums decide every cell, no table was searched for: the certificate carries one all the same.
+        fitting = (proof.tables or only_table(known) or any_table(known)) if proof.holds else ()
+        listed = listed_tables(fitting, known, rule.table.schema)
+        # Theory says that they all lead here (docs/decide.md); they are run all the same.
+        if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
+            parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
+            return Shown(proof, True, tables=listed, parts=parts)
+        failed = proof
+        reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
+    return Shown(failed)
+
+
+def _unexplained(rule: ReleaseRule, reasons: Reasons) -> tuple[Exposed, ...]:
+    """The blocks that no answers within the target explain, as cells; all of them if each could be explained alone."""
+    names = rule.table.schema.names
+    empty = [place for place, triggers in zip(reasons.blocks, reasons.triggers, strict=True) if not triggers]
+    return tuple(
+        Exposed({names[axis]: " | ".join(sorted(block.whole))}, 0, rule.covers[axis].split.size(block.whole), 0, 0)
+        for axis, block in empty or reasons.blocks
+    )
 
 
 def decide(
@@ -83,6 +219,41 @@ def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: 
     return rule_for(table, limits, tuple(onlookers) or (onlooker_with_roll(table, "joint"),), protect, target)
 
 
+def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
+    """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
+    plain = [unmerged_split(table, name) for name in table.schema.names]
+    sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
+    is_joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
+    if is_joint and table.knows_composition and protect != "noise":
+        sized = by_reach(table, sized)
+    axes = sum(split.is_published for split in sized)
+    if protect == "noise":
+        check_noise(table.schema, axes, covers_everybody(table), target)
+    # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
+    # epsilon of the choice does not cover.
+    lot = Lot(choice_epsilon(axes, target.epsilon_max))
+    covers = []
+    for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
+        sensitive = sensitive_groups(split, limits.sensitive)
+        hides = protect == "suppress" or (protect == "auto" and suppresses_single(split))
+        hides = (hides or bool(sensitive)) and protect != "noise"
+        always = sensitive
+        if hides:
+            others = hidden_by_roll(table, sized, axis, limits.kappa) if table.knows_composition else frozenset()
+            always = with_cover(split, sensitive | others)
+        covers.append(Cover(split, limits.strict, kinds, hides, always, sensitive))
+    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
+
+
+def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
+    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
+    exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
+    roll = table.people(table.schema.names)
+    blocks = np.array([group_codes(splits[axis])[roll.codes[:, axis]] for axis in exact], dtype=np.int64)
+    kept = {exact[place] for place in within_reach(blocks, numpy_generator(REACH_SEED))}
+    return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]
+
+
 def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
     """Cut axes further up until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
@@ -107,7 +278,7 @@ def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, li
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         cells = proof.exposed or proof.doubtful
         refused.extend(refusal_of(rule.table, what, cell, bool(proof.exposed)) for cell in cells[: 1 if refused else 5])
-        coarser = rule.next(candidate, cells, bool(proof.exposed))
+        coarser = next_candidate(rule, candidate, cells, bool(proof.exposed))
         if coarser is None:
             # Nothing is left to merge: the total is published in any case, and the certificate says what it hides.
             return candidate, prove(rule, candidate, progress, insist=False), refused
@@ -124,7 +295,7 @@ def _search_plain(
             return candidate, shown
         cells, proved = shown.proof.exposed or shown.proof.doubtful, bool(shown.proof.exposed)
         refused.extend(refusal_of(rule.table, WITHOUT, cell, proved) for cell in cells[:1])
-        coarser = rule.next(candidate, cells, proved)
+        coarser = next_candidate(rule, candidate, cells, proved)
         if coarser is None:
             return None
         candidate = coarser

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import Group, Limits, label
-from safemargin.release.decide.protect import LOT, SENSITIVE, GroupBlock, blocks
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks
 from safemargin.samplers import Geometric
 
+LOT = "drawn by lot, so that nobody can infer which groups needed noise"
 Unit = tuple[Group, ...]
 """Groups that are noised together or not at all."""
 

@@ -7,14 +7,13 @@ import numpy as np
 
 from safemargin.bounds import Exposed, Proof
 from safemargin.core import SIGN, InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
-from safemargin.release.decide.candidate import Judge
-from safemargin.release.decide.cells import Prove, with_cells_suppressed
+from safemargin.release.decide.crossed import Prove, Version, crossed_version, versions, with_cells_suppressed
 from safemargin.release.decide.earlier import earlier_words
+from safemargin.release.decide.judge import Judge
 from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.search import TABLES_STEP, Choice, Margin, maximal
-from safemargin.release.decide.split import Split, Version, crossed_version, population, unmerged_split
+from safemargin.release.decide.split import Split, population, unmerged_split
 from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
-from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 from safemargin.ui import plural
 

@@ -8,56 +8,19 @@ more: that the partner was needed.
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
-from safemargin.bounds import within_reach
-from safemargin.core import Group, IntArray, Limits, Table, label, numpy_generator
-from safemargin.release.decide.coarsen import coarsen
+from safemargin.core import Group, IntArray, Limits, Table
+from safemargin.release.decide.coarsen import Merging, coarsen
 from safemargin.release.decide.hide import is_regular, next_cover, suppressed
-from safemargin.release.decide.split import Split, group_codes
+from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks, group_codes
 
 Forced = Mapping[Group, str]
 """Blocks of an axis that are published as one although smaller ones are regular, each with the reason."""
-
-
-@dataclass(frozen=True, eq=False)
-class GroupBlock:
-    """Groups that belong together; `parts` are smaller blocks, none if it is one group."""
-
-    groups: tuple[Group, ...]
-    parts: tuple["GroupBlock", ...] = ()
-
-    @cached_property
-    def whole(self) -> Group:
-        """All categories of the block."""
-        return frozenset().union(*self.groups)
-
-
-def blocks(split: Split, kinds: Mapping[Group, str] = MappingProxyType({})) -> GroupBlock:
-    """All groups of an axis in one block, made of smaller ones; a matter of the roll alone.
-
-    `kinds` says of every group where most of its people are on other axes: groups of one kind cover each other first.
-    If all early voters are at six sites, the total of early voters discloses a site that a site of another kind covers.
-    """
-    if split.axis.ordered:
-        leaves = sorted(split.groups, key=lambda group: min(split.axis.index[category] for category in group))
-        return _paired([GroupBlock((group,)) for group in leaves])
-    areas: dict[tuple[str, ...], list[GroupBlock]] = {}
-    sizes = {group: split.size(group) for group in split.groups}
-    for group in sorted(split.groups, key=lambda part: (sizes[part], label(part, split.axis.categories))):
-        path = _area(split, group) if split.axis.parents else (kinds[group],) if group in kinds else ()
-        areas.setdefault(path, []).append(GroupBlock((group,)))
-    while len(areas) > 1 or () not in areas:
-        deepest = max(areas, key=lambda path: (len(path), path))
-        whole = _paired(areas.pop(deepest))
-        above = areas.setdefault(deepest[1:], [])
-        above.append(whole)
-        above.sort(key=lambda block: sum(sizes[group] for group in block.groups))
-    return _paired(areas[()])
 
 
 NEARLY_ALL = 9, 10
@@ -147,27 +110,6 @@ def with_cover(split: Split, hidden: frozenset[Group]) -> frozenset[Group]:
     return hidden | {others[next_cover(sizes, split.size(*hidden))]}
 
 
-def _area(split: Split, group: Group) -> tuple[str, ...]:
-    """The areas that hold all of a group, from the smallest up."""
-    paths = [split.axis.ancestors(category) for category in sorted(group)]
-    return tuple(area for area in paths[0] if all(area in path for path in paths))
-
-
-def _paired(parts: Sequence[GroupBlock]) -> GroupBlock:
-    """Two by two until one block is left; the last three together if the number is odd."""
-    level = list(parts)
-    while len(level) > 1:
-        ends = [*range(2, len(level) - 1, 2), len(level)]
-        level = [_joined(level[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-    return level[0]
-
-
-def _joined(parts: Sequence[GroupBlock]) -> GroupBlock:
-    if len(parts) == 3:  # the first two may still cover each other
-        parts = (_joined(parts[:2]), parts[2])
-    return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))
-
-
 class Cover:
     """How one axis is published: a cut through its tree of blocks, for the votes that were cast or for any others.
 
@@ -232,10 +174,6 @@ class Cover:
         sums = self._before[self._ends[:, 1]] - self._before[self._ends[:, 0]]
         inside = is_regular(sums[:, 1:], sums[:, 0], self.limits) & ~self._apart
         return {node.whole: ok for node, ok in zip(self._nodes, inside.tolist(), strict=True)}
-
-    def is_regular(self, block: GroupBlock) -> bool:
-        """Whether a block may be published as one."""
-        return self._regular[block.whole]
 
     def cut(self, forced: Collection[Group] = ()) -> tuple[GroupBlock, ...]:
         """The blocks that are published: the smallest that are regular and not inside a `forced` one.
@@ -348,15 +286,9 @@ class Cover:
         return merged
 
 
-REACH_SEED = 20_100
-"""Of the random sets that the reach of a proof is estimated from: the same roll gives the same axes everywhere."""
-
 SMALL = "fewer than {kappa} people"
-ALIKE = "a share beyond a limit, or one answer short of it"
-LOT = "drawn by lot, so that nobody can infer which groups needed noise"
-SENSITIVE = "a sensitive category"
+ALIKE = "a share beyond a limit, or in the guard band before it"
 STRUCTURE = "without it, the people of a few combinations could be inferred by subtraction"
-MANY = "so many axes together cannot be proved safe for so few people"
 COVER = "covers a group whose count could be inferred by subtraction"
 
 
@@ -364,14 +296,9 @@ def by_size(split: Split, kappa: int) -> Split:
     """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
     if not split.is_published:
         return split
-    groups, reason = coarsen(split.merging(lambda people, votes: people >= kappa)).groups, SMALL.format(kappa=kappa)
+    axis, reason = split.axis, SMALL.format(kappa=kappa)
+    problem = Merging(
+        axis, split.people, split.votes, split.worth(), lambda people, votes: people >= kappa, split.groups, axis.apart
+    )
+    groups = coarsen(problem).groups
     return split.parted(groups, reason) if groups else split.collapse(f"{reason}, and no merge helps")
-
-
-def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
-    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
-    exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
-    roll = table.people(table.schema.names)
-    blocks = np.array([group_codes(splits[axis])[roll.codes[:, axis]] for axis in exact], dtype=np.int64)
-    kept = {exact[place] for place in within_reach(blocks, numpy_generator(REACH_SEED))}
-    return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]

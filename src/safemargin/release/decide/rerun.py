@@ -8,12 +8,22 @@ tables with the same sums, and the certificate is about them (docs/decide.md has
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds import build_system, pooled, some_table
+from safemargin.bounds import (
+    Exposed,
+    Proof,
+    System,
+    build_system,
+    certify,
+    certify_with_earlier,
+    pooled,
+    propagate,
+    some_table,
+)
 from safemargin.core import (
     ContradictionError,
     FloatArray,
@@ -21,14 +31,14 @@ from safemargin.core import (
     IntArray,
     Progress,
     PublishedTable,
+    Table,
     Tally,
     merged_margin,
     no_progress,
 )
 from safemargin.release.decide.hide import dealt, explanations
-from safemargin.release.decide.protect import GroupBlock
-from safemargin.release.decide.rule import Candidate, ReleaseRule
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.rule import Candidate, ReleaseRule, join
+from safemargin.release.decide.split import GroupBlock, Split, unmerged_split
 
 STEP = "deciding"
 """What progress calls this work."""
@@ -40,6 +50,38 @@ MOST_RERUNS = 80
 MOST_PROOFS, FEWEST_PROOFS, WORK = 40, 4, 20_000
 """Sets of reasons that are put through the rule, and how many of those that lead here are put to the proof: fewer for
 more counts."""
+
+
+def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
+    """What closed forms show to be outside the strict limits; nothing if only the total is published."""
+    key = candidate.key()
+    if key not in rule.plain:  # each candidate is ranked, and the best of them proved
+        rule.plain[key] = _plainly_exposed(rule, candidate)
+    return rule.plain[key]
+
+
+def _plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
+    tables, limits, exposed = candidate.tables(rule.table), rule.limits.strict, Proof((), {})
+    # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
+    for onlooker in [each for each in rule.onlookers if not each.facts] if candidate.published else ():
+        if onlooker.composition(rule.table.schema.names) == "joint":
+            known = build_system(tables, onlooker, rule.slack)
+            exposed = join(exposed, certify(known, limits, quick=True))
+        if onlooker.past is not None:
+            exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
+    return exposed
+
+
+def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
+    """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
+    best, fewest = None, -1
+    for trial in sorted(rule.coarser(candidate, cells, proved), key=Candidate.loss):  # stable: of equals, the first
+        left = sum(cell.people for cell in plainly_exposed(rule, trial).exposed)
+        if best is None or left < fewest:
+            best, fewest = trial, left
+        if not left:  # the others lose as much or more, and none leaves fewer
+            break
+    return best
 
 
 @dataclass(frozen=True)
@@ -150,8 +192,8 @@ class Reasons:
                 self.progress(STEP)  # each turn may take a second, and whoever waits may have no time left
                 if candidate.key() == self.candidate.key():
                     return self._agrees(rule, candidate)
-                exposed = rule.plainly_exposed(candidate).exposed
-                candidate = rule.next(candidate, exposed, True) if exposed else None
+                exposed = plainly_exposed(rule, candidate).exposed
+                candidate = next_candidate(rule, candidate, exposed, True) if exposed else None
         except ContradictionError:  # votes of single axes that nobody can cast together
             return False
         return False
@@ -298,3 +340,21 @@ def _completed(usual: FloatArray, low: IntArray, high: IntArray, option: int, va
         missing = size - int(counts.sum())
         counts[column] += min(max(missing, int(low[column] - counts[column])), int(high[column] - counts[column]))
     return counts if int(counts.sum()) == size else None
+
+
+def any_table(known: System) -> list[IntArray]:
+    """A table that agrees with what is public, if a search finds one."""
+    table = some_table(known)
+    return [] if table is None else [table]
+
+
+def only_table(known: System) -> list[IntArray]:
+    """The table that alone agrees with what is public, as where all answered alike; it needs no search."""
+    least, most = propagate(known)
+    return [least] if (least == most).all() else []
+
+
+def votes_by_axis(table: Table, votes: Tally) -> list[IntArray]:
+    """Votes per axis, category and option."""
+    other = replace(table, votes=(votes,))
+    return [unmerged_split(other, name).votes for name in table.schema.names]

@@ -5,12 +5,12 @@ differences from earlier releases. While that is not shown to be safe, one axis 
 omitted. Each step looks at nothing but the release before it, and that is public to whoever assumes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
-from safemargin.bounds import Exposed, Proof, build_system, certify, certify_with_earlier
+from safemargin.bounds import Exposed, Proof
 from safemargin.core import (
     JOINER,
     Group,
@@ -21,26 +21,18 @@ from safemargin.core import (
     PublishedTable,
     Table,
     Tally,
-    Target,
     as_published,
     frozen,
     protected_margin,
 )
-from safemargin.guarantees import check_noise, choice_epsilon, is_vacuous
+from safemargin.guarantees import is_vacuous
 from safemargin.release.decide.earlier import by_subtraction, earlier_words
 from safemargin.release.decide.lot import Lot, by_lot
 from safemargin.release.decide.protect import (
     Cover,
     Forced,
-    by_reach,
-    by_size,
-    hidden_by_roll,
-    kinds_of,
-    sensitive_groups,
-    suppresses_single,
-    with_cover,
 )
-from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
+from safemargin.release.decide.split import Split, slack_of
 
 SMALL_STEPS = 12
 """Steps to the next larger block before whole axes are omitted."""
@@ -86,6 +78,8 @@ class ReleaseRule:
     protect: str
     lot: Lot
     covers: tuple[Cover, ...]
+    plain: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
+    """What closed forms showed of candidates that were looked at."""
 
     @property
     def slack(self) -> int:
@@ -106,7 +100,7 @@ class ReleaseRule:
         ]
         total = Tally((), frozen([[]], 0), frozen(self.table.totals[None, :], len(schema.options)))
         covers = tuple(cover.with_votes(counts) for cover, counts in zip(self.covers, votes, strict=True))
-        return replace(self, table=replace(self.table, votes=(*tallies, total)), covers=covers)
+        return replace(self, table=replace(self.table, votes=(*tallies, total)), covers=covers, plain={})
 
     def first(self) -> Candidate:
         """The release before all tables are looked at together."""
@@ -151,23 +145,9 @@ class ReleaseRule:
             return cover.merged(forced)
         return flagged
 
-    def plainly_exposed(self, candidate: Candidate) -> Proof:
-        """What closed forms show to be outside the strict limits; nothing if only the total is published."""
-        tables, exposed = candidate.tables(self.table), Proof((), {})
-        # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
-        for onlooker in [each for each in self.onlookers if not each.facts] if candidate.published else ():
-            if onlooker.composition(self.table.schema.names) == "joint":
-                known = build_system(tables, onlooker, self.slack)
-                exposed = join(exposed, certify(known, self.limits.strict, quick=True))
-            if onlooker.past is not None:
-                past = certify_with_earlier(tables, onlooker.past, self.limits.strict, self.slack, quick=True)
-                exposed = join(exposed, past)
-        return exposed
-
-    def next(self, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
-        """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
+    def coarser(self, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Iterator[Candidate]:
+        """Candidates with one axis changed for one of the first exposed cells, each once."""
         seen = {candidate.key()}
-        ranked: list[tuple[int, Fraction, int, Candidate]] = []
         for exposed in cells[:3]:
             reason = self._words(exposed, proved)
             for axis, blocks in self._changes(candidate, exposed):
@@ -176,9 +156,7 @@ class ReleaseRule:
                 trial = self._candidate(forced, candidate.steps + 1)
                 if trial.key() not in seen:
                     seen.add(trial.key())
-                    left = self.plainly_exposed(trial)
-                    ranked.append((sum(cell.people for cell in left.exposed), trial.loss(), len(ranked), trial))
-        return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
+                    yield trial
 
     def _changes(self, candidate: Candidate, exposed: Exposed) -> list[tuple[int, list[Group]]]:
         """Blocks to publish as one, for the axes of an exposed cell; for any axis, if none of them is published."""
@@ -203,32 +181,6 @@ class ReleaseRule:
         cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
         would = "would disclose the answers of" if proved else "could not be proved safe for"
         return f"the tables together {would} the {exposed.people} people with {cell}"
-
-
-def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
-    """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
-    plain = [unmerged_split(table, name) for name in table.schema.names]
-    sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
-    is_joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
-    if is_joint and table.knows_composition and protect != "noise":
-        sized = by_reach(table, sized)
-    axes = sum(split.is_published for split in sized)
-    if protect == "noise":
-        check_noise(table.schema, axes, covers_everybody(table), target)
-    # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
-    # epsilon of the choice does not cover.
-    lot = Lot(choice_epsilon(axes, target.epsilon_max))
-    covers = []
-    for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
-        sensitive = sensitive_groups(split, limits.sensitive)
-        hides = protect == "suppress" or (protect == "auto" and suppresses_single(split))
-        hides = (hides or bool(sensitive)) and protect != "noise"
-        always = sensitive
-        if hides:
-            others = hidden_by_roll(table, sized, axis, limits.kappa) if table.knows_composition else frozenset()
-            always = with_cover(split, sensitive | others)
-        covers.append(Cover(split, limits.strict, kinds, hides, always, sensitive))
-    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
 
 
 def join(alone: Proof, other: Proof) -> Proof:

@@ -14,7 +14,7 @@ import numpy as np
 
 from safemargin.bounds import Proof
 from safemargin.core import Progress, no_progress
-from safemargin.release.decide.split import Version
+from safemargin.release.decide.crossed import Version
 
 TINY = 1e-6
 TABLES_STEP = "choosing tables of several axes"

@@ -1,13 +1,16 @@
-"""How axes are to be published, alone or crossed: their groups, which of them are protected, and why."""
+"""How one axis is published: its groups, which of them are protected and why, and the blocks in which groups cover."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
-from safemargin.core import Axis, BoolArray, Group, IntArray, Limits, PublishedTable, Table, label, printed
-from safemargin.release.decide.coarsen import Allowed, Merging
+from safemargin.core import Axis, BoolArray, Group, IntArray, Limits, Table, label
+
+SENSITIVE = "a sensitive category"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Split:
         total: IntArray = self.votes[self._codes(group)].sum(axis=0)
         return total
 
+    def first(self, group: Group) -> int:
+        """The place of its first category."""
+        return min(self.axis.index[category] for category in group)
+
     def size(self, group: Group) -> int:
         """People of a group."""
         return int(self.people[self._codes(group)].sum())
@@ -62,10 +69,6 @@ class Split:
     def merge(self, first: Group, second: Group, reason: str) -> "Split":
         """The axis with two groups made one."""
         return self.parted((first | second,), reason)
-
-    def merging(self, allowed: Allowed) -> Merging:
-        """How to merge on until every group is allowed, as a problem."""
-        return Merging(self.axis, self.people, self.votes, self.worth(), allowed, self.groups, self.axis.apart)
 
     def worth(self) -> IntArray:
         """What every category is worth: its people, times its weight."""
@@ -157,99 +160,6 @@ def covers_everybody(table: Table) -> bool:
     return int(table.totals.sum()) == population(table)
 
 
-@dataclass(frozen=True)
-class Version:
-    """Some axes crossed: how each is parted, with votes and people per cell as arrays over the groups.
-
-    `hidden` says which cells are suppressed, if any are.
-    """
-
-    splits: tuple[Split, ...]
-    counts: IntArray
-    people: IntArray
-    hidden: BoolArray | None = None
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Names of the axes."""
-        return tuple(split.axis.name for split in self.splits)
-
-    @property
-    def groups(self) -> tuple[tuple[Group, ...], ...]:
-        """How each axis is parted."""
-        return tuple(split.groups for split in self.splits)
-
-    @property
-    def partitions(self) -> Mapping[str, tuple[Group, ...]]:
-        """The same by axis."""
-        return dict(zip(self.axes, self.groups, strict=True))
-
-    @property
-    def cells(self) -> int:
-        """Cells that have people and are shown."""
-        return int(((self.people > 0) & ~self.hidden).sum() if self.hidden is not None else (self.people > 0).sum())
-
-    @property
-    def hidden_cells(self) -> tuple[tuple[Group, ...], ...]:
-        """The cells with people that are suppressed, by their groups."""
-        if self.hidden is None:
-            return ()
-        places = np.argwhere(self.hidden & (self.people > 0)).tolist()
-        return tuple(tuple(groups[code] for groups, code in zip(self.groups, place, strict=True)) for place in places)
-
-    def table(self, table: Table) -> PublishedTable:
-        """The table that would be published."""
-        return printed(table, self.axes, self.partitions, self.hidden_cells)
-
-    def irregular(self, limits: Limits) -> BoolArray:
-        """Cells with people that may not be printed as they are: not contained in the limits, or all of one mind.
-
-        The strict limits are meant: a missing table then does not disclose that one of its cells is outside the target.
-        """
-        flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
-        bad = (limits.strict.verdicts(flat, flat, size) != 0).any(axis=1)
-        answered, most = flat.sum(axis=1), flat.max(axis=1)
-        # If all who answered chose alike, the cell discloses them, even if silence keeps the share within the limits.
-        alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
-        return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)
-
-    def merged(self, axis: int, first: Group, second: Group) -> "Version":
-        """The version with two groups of an axis made one."""
-        merged = self.splits[axis].merge(first, second, "")
-        target = np.array([group_place(merged.groups, group) for group in self.splits[axis].groups])
-        splits = tuple(merged if a == axis else split for a, split in enumerate(self.splits))
-        return Version(
-            splits,
-            _added(self.counts, axis, target, len(merged.groups)),
-            _added(self.people, axis, target, len(merged.groups)),
-        )
-
-    def cell(self, position: Sequence[int]) -> dict[str, str]:
-        """The labels of one cell."""
-        return {
-            split.axis.name: label(split.groups[code], split.axis.categories)
-            for split, code in zip(self.splits, position, strict=True)
-        }
-
-
-def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
-    """Axes crossed as they are published by themselves."""
-    names = tuple(split.axis.name for split in splits)
-    shape = [len(split.groups) for split in splits]
-    lookups = [np.array([group_place(split.groups, frozenset([c])) for c in split.axis.categories]) for split in splits]
-    votes, roll = table.margin(names), table.people(names)
-    counts = np.zeros((*shape, votes.counts.shape[1]), dtype=np.int64)
-    people = np.zeros(shape, dtype=np.int64)
-    np.add.at(counts, tuple(lookup[votes.codes[:, a]] for a, lookup in enumerate(lookups)), votes.counts)
-    np.add.at(people, tuple(lookup[roll.codes[:, a]] for a, lookup in enumerate(lookups)), roll.counts[:, 0])
-    return Version(tuple(splits), counts, people)
-
-
-def group_place(groups: Sequence[Group], part: Group) -> int:
-    """Which of the groups holds a part."""
-    return next(position for position, group in enumerate(groups) if part <= group)
-
-
 def group_codes(split: Split) -> IntArray:
     """Per category the position of its group."""
     codes = np.zeros(len(split.axis.categories), dtype=np.int64)
@@ -258,9 +168,77 @@ def group_codes(split: Split) -> IntArray:
     return codes
 
 
-def _added(values: IntArray, axis: int, target: IntArray, count: int) -> IntArray:
-    """Slices along an axis added up where they have the same target."""
-    moved = np.moveaxis(values, axis, 0)
-    total = np.zeros((count, *moved.shape[1:]), dtype=np.int64)
-    np.add.at(total, target, moved)
-    return np.moveaxis(total, 0, axis)
+@dataclass(frozen=True, eq=False)
+class GroupBlock:
+    """Groups that belong together; `parts` are smaller blocks, none if it is one group."""
+
+    groups: tuple[Group, ...]
+    parts: tuple["GroupBlock", ...] = ()
+
+    @cached_property
+    def whole(self) -> Group:
+        """All categories of the block."""
+        return frozenset().union(*self.groups)
+
+
+def blocks(split: Split, kinds: Mapping[Group, str] = MappingProxyType({})) -> GroupBlock:
+    """All groups of an axis in one block, made of smaller ones; a matter of the roll alone.
+
+    `kinds` says of every group where most of its people are on other axes: groups of one kind cover each other first.
+    If all early voters are at six sites, the total of early voters discloses a site that a site of another kind covers.
+    Groups of kept categories are blocks by themselves below the whole: what others need does not touch them.
+    """
+    alone = [group for group in split.groups if group <= split.axis.kept]
+    if alone and len(split.groups) > 1:
+        return _with_kept(split, kinds, frozenset(alone))
+    if split.axis.ordered:
+        leaves = sorted(split.groups, key=split.first)
+        return _paired([GroupBlock((group,)) for group in leaves])
+    areas: dict[tuple[str, ...], list[GroupBlock]] = {}
+    sizes = {group: split.size(group) for group in split.groups}
+    for group in sorted(split.groups, key=lambda part: (sizes[part], label(part, split.axis.categories))):
+        path = _area(split, group) if split.axis.parents else (kinds[group],) if group in kinds else ()
+        areas.setdefault(path, []).append(GroupBlock((group,)))
+    while len(areas) > 1 or () not in areas:
+        deepest = max(areas, key=lambda path: (len(path), path))
+        whole = _paired(areas.pop(deepest))
+        above = areas.setdefault(deepest[1:], [])
+        above.append(whole)
+        above.sort(key=lambda block: sum(sizes[group] for group in block.groups))
+    return _paired(areas[()])
+
+
+def _with_kept(split: Split, kinds: Mapping[Group, str], alone: frozenset[Group]) -> GroupBlock:
+    """The whole with kept groups right below it; in an ordered axis they part the others, which stay neighbours."""
+    runs: list[list[Group]] = [[]]
+    for group in sorted(split.groups, key=split.first):
+        if group in alone:
+            runs += [[group], []]
+        elif split.axis.ordered:
+            runs[-1].append(group)
+        else:
+            runs[0].append(group)
+    axis = replace(split.axis, apart=frozenset())
+    parts = [blocks(replace(split, axis=axis, groups=tuple(run)), kinds) for run in runs if run]
+    return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))
+
+
+def _area(split: Split, group: Group) -> tuple[str, ...]:
+    """The areas that hold all of a group, from the smallest up."""
+    paths = [split.axis.ancestors(category) for category in sorted(group)]
+    return tuple(area for area in paths[0] if all(area in path for path in paths))
+
+
+def _paired(parts: Sequence[GroupBlock]) -> GroupBlock:
+    """Two by two until one block is left; the last three together if the number is odd."""
+    level = list(parts)
+    while len(level) > 1:
+        ends = [*range(2, len(level) - 1, 2), len(level)]
+        level = [_joined(level[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+    return level[0]
+
+
+def _joined(parts: Sequence[GroupBlock]) -> GroupBlock:
+    if len(parts) == 3:  # the first two may still cover each other
+        parts = (_joined(parts[:2]), parts[2])
+    return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))

@@ -2,12 +2,11 @@
 
 import hashlib
 import hmac
+import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from safemargin.release.ledger.rows import to_text
 
 
 @dataclass(frozen=True)
@@ -54,3 +53,8 @@ def last_lock(database: sqlite3.Connection) -> str:
         return ""
     last = database.execute("select seal from locked order by id desc limit 1").fetchone()
     return str(last[0]) if last else ""
+
+
+def to_text(value: object) -> str:
+    """A value as the ledger keeps it."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,26 +1,28 @@
-"""Releases as the ledger keeps them, what they have used up together, and what an onlooker remembers of them."""
+"""Releases as the ledger keeps them, in memory and as rows of its tables, and what they have used up together."""
 
 import hashlib
+import json
 import math
-from collections import Counter
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from safemargin.core import (
-    Earlier,
-    Histories,
+    UNBOUNDED,
     InputError,
-    Past,
     Profile,
     PublishedTable,
     Schema,
     Table,
     Tally,
     Target,
-    net_histories,
-    roll_margin,
+    frozen,
 )
+from safemargin.release.ledger.chain import to_text
 
 Person = str
 """Somebody under a name that says nothing by itself."""
@@ -184,89 +186,139 @@ def epsilon_left(path: Path, entries: Sequence[Entry], epsilon_total: float | No
     return total - used
 
 
-def remember(
-    entries: Sequence[Entry],
-    axes: tuple[str, ...],
-    now: str,
-    rolls: Mapping[tuple[str, ...], Mapping[Profile, int]],
-    members: Mapping[Person, Profile],
-    by_group: bool,
-) -> Past | None:
-    """Earlier releases as an onlooker who knows `rolls` remembers them; none if there are none.
+TABLES = """
+create table release (
+    id integer primary key,
+    population text not null,
+    cycle text not null,
+    title text not null,
+    target text not null,
+    axes text not null,
+    options text not null,
+    people integer not null,
+    answered integer not null,
+    manifest text not null,
+    slack integer not null,
+    epsilon real not null,
+    unique (population, cycle)
+);
+create table published (release integer not null references release, name text not null, content text not null);
+create table roll (release integer not null references release, axes text not null, content text not null);
+create table member (release integer not null references release, person text not null, profile text not null);
+"""
+COLUMNS = "population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon"
+PARTS = ("published", "roll", "member")
+"""Tables with several rows per release."""
+EXTRAS = ("epsilon_total", "weaker")
+"""What is kept beside the target, where it is stated."""
+Row = tuple[Any, ...]
 
-    People are followed by their identifiers if all cycles have them and the joint roll is known. Otherwise the net
-    change of every profile is taken to be all joiners or all leavers. Axes may have been added since: people who
-    stayed have the categories of today on them, and for those who left it does not matter.
-    """
-    known = [entry for entry in entries if entry.rolls]
-    if not known:
-        return None
-    slack = max(entry.slack for entry in known)
-    earlier = tuple(Earlier(entry.cycle, entry.tables) for entry in known)
-    is_joint = any(set(axes) == set(key) for key in rolls) and all(
-        any(set(entry.axes) == set(key) for key in entry.rolls) for entry in known
+
+def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
+    """Add the rows of an entry; the number of its release."""
+    cursor = database.execute(
+        f"insert into release ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            entry.population,
+            entry.cycle,
+            entry.title,
+            to_text(entry.target.stated() | {key: value for key in EXTRAS if (value := getattr(entry, key))}),
+            to_text(entry.axes),
+            to_text(entry.options),
+            entry.people,
+            entry.answered,
+            entry.manifest,
+            entry.slack,
+            entry.epsilon,
+        ),
     )
-    if is_joint and members and all(entry.members for entry in known):
-        followed = _followed([*(_ordered(entry, axes, members) for entry in known), members])
-        return Past(axes, now, earlier, {axes: followed}, by_group, slack)
-    wanted = [axes] if is_joint else [(axis,) for axis in axes]
-    histories = {
-        key: net_histories([*(_earlier_roll(entry, key, rolls) for entry in known), roll_margin(rolls, key)])
-        for key in wanted
-    }
-    return Past(axes, now, earlier, histories, by_group, slack, net=True)
+    key = int(cursor.lastrowid or 0)
+    tables = [(key, table.name, to_text(_content(table))) for table in entry.tables]
+    database.executemany("insert into published values (?, ?, ?)", tables)
+    rolls = [
+        (key, to_text(axes), to_text([[*profile, people] for profile, people in roll.items()]))
+        for axes, roll in entry.rolls.items()
+    ]
+    database.executemany("insert into roll values (?, ?, ?)", rolls)
+    members = [(key, name, to_text(profile)) for name, profile in sorted(entry.members.items())]
+    database.executemany("insert into member values (?, ?, ?)", members)
+    return key
 
 
-def _earlier_roll(
-    entry: Entry, axes: tuple[str, ...], rolls: Mapping[tuple[str, ...], Mapping[Profile, int]]
-) -> dict[Profile, int]:
-    """The roll of an earlier cycle by axes of today; those that were added since have the categories of today."""
-    shared = tuple(axis for axis in axes if axis in entry.axes)
-    if shared == axes:
-        return roll_margin(entry.rolls, axes)
-    before, now = roll_margin(entry.rolls, shared), roll_margin(rolls, axes)
-    places = [axes.index(axis) for axis in shared]
-    sums: dict[Profile, int] = {}
-    for profile, people in now.items():
-        key = tuple(profile[column] for column in places)
-        sums[key] = sums.get(key, 0) + people
-    if (
-        any(people > before.get(key, 0) for key, people in sums.items())
-        if shared
-        else sum(sums.values()) > entry.people
-    ):
-        added = next(axis for axis in axes if axis not in entry.axes)
-        raise InputError(
-            f"axes.{added}: is new since {entry.cycle!r}, and people joined: nobody knows which category of it they "
-            "are in; name a column that identifies people (ledger.id) in every cycle"
-        )
-    # Who left is in no table of an added axis: any category serves.
-    stayed = dict(now)
-    first = {tuple(profile[column] for column in places): profile for profile in reversed(list(now))}
-    for key, people in before.items() if shared else [((), entry.people)]:
-        if key in first:
-            stayed[first[key]] += people - sums[key]
-        else:
-            stayed[tuple(key[shared.index(axis)] if axis in shared else UNKNOWN for axis in axes)] = people
-    return stayed
+def delete_entry(database: sqlite3.Connection, key: int) -> None:
+    """Remove the rows of an entry."""
+    for name in PARTS:
+        database.execute(f"delete from {name} where release = ?", (key,))
+    database.execute("delete from release where id = ?", (key,))
 
 
-UNKNOWN = "(unknown)"
-"""The category, on an axis that was added since, of somebody who left before."""
+def select_parts(database: sqlite3.Connection) -> dict[int, dict[str, list[Row]]]:
+    """The rows of every part by release, each without the number of its release."""
+    parts: dict[int, dict[str, list[Row]]] = {}
+    for name in PARTS:
+        for key, *row in database.execute(f"select * from {name} order by rowid"):
+            parts.setdefault(key, {name: [] for name in PARTS})[name].append(tuple(row))
+    return parts
 
 
-def _ordered(entry: Entry, axes: tuple[str, ...], now: Mapping[Person, Profile]) -> dict[Person, Profile]:
-    """The members of an entry, with their categories in the order of `axes`."""
-    places = {axis: place for place, axis in enumerate(entry.axes)}
+def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
+    """The entry with these `COLUMNS` and parts."""
+    population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon = row
+    aims = json.loads(target)
+    extras = {key: aims.pop(key) for key in EXTRAS if key in aims}
+    return Entry(
+        population=population,
+        cycle=cycle,
+        title=title,
+        target=Target(**aims),
+        axes={name: tuple(categories) for name, categories in json.loads(axes).items()},
+        options=tuple(json.loads(options)),
+        people=people,
+        answered=answered,
+        manifest=manifest,
+        tables=tuple(_table(name, json.loads(text)) for name, text in parts["published"]),
+        rolls={
+            tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
+            for names, text in parts["roll"]
+        },
+        members={name: tuple(json.loads(profile)) for name, profile in parts["member"]},
+        slack=slack,
+        epsilon=epsilon,
+        **extras,
+    )
+
+
+def _content(table: PublishedTable) -> Mapping[str, Any]:
+    """A published table as it is printed: a suppressed count is null, a noised one is what was printed."""
+    counts = [
+        int(table.noisy[row]) if table.noisy is not None and status == "noised" else int(table.lower[row])
+        for row, status in enumerate(table.status)
+    ]
     return {
-        name: tuple(
-            profile[places[axis]] if axis in places else now[name][position] if name in now else UNKNOWN
-            for position, axis in enumerate(axes)
-        )
-        for name, profile in entry.members.items()
+        "axes": table.axes,
+        "groups": [[sorted(group) for group in groups] for groups in table.groups],
+        "options": table.options,
+        "rows": [
+            [*codes, int(table.option[row]), None if status == "suppressed" else counts[row], status]
+            for row, (codes, status) in enumerate(zip(table.codes.tolist(), table.status, strict=True))
+        ],
     }
 
 
-def _followed(cycles: Sequence[Mapping[Person, Profile]]) -> Histories:
-    everybody = {name for members in cycles for name in members}
-    return Counter(tuple(members.get(name) for members in cycles) for name in sorted(everybody))
+def _table(name: str, content: Mapping[str, Any]) -> PublishedTable:
+    axes = tuple(content["axes"])
+    rows = content["rows"]
+    hidden = [row[-1] in ("suppressed", "noised") for row in rows]
+    lower = [0 if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
+    upper = [UNBOUNDED if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
+    return PublishedTable(
+        name=name,
+        axes=axes,
+        groups=tuple(tuple(frozenset(group) for group in groups) for groups in content["groups"]),
+        codes=frozen(np.array([row[:-3] for row in rows], dtype=np.int64).reshape(len(rows), len(axes)), len(axes)),
+        options=tuple(content["options"]),
+        option=frozen([row[-3] for row in rows]),
+        lower=frozen(lower),
+        upper=frozen(upper),
+        status=tuple(row[-1] for row in rows),
+    )

@@ -30,15 +30,7 @@ from safemargin.io import (
     sync,
 )
 from safemargin.release.ledger.chain import Chain, last_lock
-from safemargin.release.ledger.entries import Entry
-from safemargin.release.ledger.rows import (
-    COLUMNS,
-    TABLES,
-    delete_entry,
-    entry_of,
-    insert_entry,
-    select_parts,
-)
+from safemargin.release.ledger.entries import COLUMNS, TABLES, Entry, delete_entry, entry_of, insert_entry, select_parts
 
 APPLICATION = 0x736D6C67
 """What SQLite's header says in a ledger: `smlg`."""

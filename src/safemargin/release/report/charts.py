@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from safemargin.release.plan import Action
-from safemargin.release.report.alternatives import Choice
-from safemargin.release.report.context import DecidedGroup
+from safemargin.release.report.groups import Choice, DecidedGroup
 from safemargin.ui import (
     GAP,
     LETTER,
@@ -94,7 +93,7 @@ def strictness_chart(choices: Sequence[Choice]) -> Spec:
     circle = {"data": ring, "mark": mark, "encoding": {"x": x, "y": y}}
     label = {
         "data": ring,
-        "mark": {"type": "text", "align": "right", "dx": -14, "dy": -10, "fontWeight": "bold"},
+        "mark": {"type": "text", "align": "right", "dx": -14, "dy": 12, "fontWeight": "bold"},
         "encoding": {"x": x, "y": y, "text": {"field": "words"}},
     }
     size = {"width": STACK_WIDTH - 120, "height": 240}

@@ -1,56 +1,18 @@
 """What a report is about: a plan, what it would publish, and what every onlooker makes of that."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from safemargin.audit.findings import Findings
-from safemargin.core import Group, Publication, PublishedTable, label
-from safemargin.release.plan import Action, Decision, Plan
+from safemargin.core import Group, Publication, PublishedTable
+from safemargin.release.plan import Action, Plan
 from safemargin.release.report.exposed import ExposedGroup
-from safemargin.ui import band_label
-from safemargin.voting.result import ResultPrivacy
+from safemargin.release.report.groups import Choice, DecidedGroup, Orders, decision_label, is_omitted
+from safemargin.ui import Document, Section, plural
 
-if TYPE_CHECKING:
-    from safemargin.release.report.alternatives import Choice
-
-Orders = Mapping[str, tuple[str, ...]]
-"""The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
-
-
-@dataclass(frozen=True)
-class DecidedGroup:
-    """One group of one axis: what was done with it, why, and its published counts by option."""
-
-    axis: str
-    label: str
-    members: int
-    people: int
-    action: Action
-    reason: str
-    counts: Mapping[str, int] = field(default_factory=dict, hash=False)
-    epsilon: float | None = None
-
-    @property
-    def margin_of_error(self) -> float:
-        """How far a noised count is from the true one 95 times in 100; 0 without noise."""
-        if not self.epsilon or self.action is not Action.NOISED:
-            return 0.0
-        # Two-sided geometric noise: P(|X| > k) = 2 a^(k + 1) / (1 + a) with a = e^-epsilon.
-        ratio = math.exp(-self.epsilon)
-        return max(math.ceil(math.log(0.05 * (1 + ratio) / 2) / -self.epsilon) - 1, 0)
-
-    @property
-    def name(self) -> str:
-        """The group as people read it: merged bands as one."""
-        return band_label(self.label)
-
-    @property
-    def cell(self) -> dict[str, str]:
-        """The labels by axis; none for the whole electorate."""
-        return {self.axis: self.label} if self.axis else {}
+FIFTH = 0.2
+"""Share of the people of an axis that may be inexact before alternatives are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +28,11 @@ class ReportContext:
     title: str = "Release"
     onlookers: tuple[str, ...] = ()
     orders: Orders = field(default_factory=dict)
-    privacy: ResultPrivacy | None = None
+    outcome: Document | None = None
+    """What the total itself discloses about one vote, for a document; `result` is the same for a page."""
+    result: Section | None = None
     exposed: ExposedGroup = ExposedGroup()
-    alternatives: "tuple[Choice, ...]" = ()
+    alternatives: tuple[Choice, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -115,20 +79,6 @@ class ReportContext:
         return max([*on_rolls, *in_groups], default=0) or sum(self.totals.values())
 
 
-def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, int]]:
-    """How many groups were treated in each way, and how many people are in them."""
-    totals = {action: (0, 0) for action in Action}
-    for group in groups:
-        count, people = totals[group.action]
-        totals[group.action] = (count + 1, people + group.people)
-    return totals
-
-
-def is_omitted(groups: Sequence[DecidedGroup]) -> bool:
-    """Whether nothing is published about an axis."""
-    return all(group.action is Action.SUPPRESSED for group in groups)
-
-
 def category_orders(findings: Iterable[Findings]) -> Orders:
     """The categories of every axis in the order of the rolls that the onlookers hold."""
     return {
@@ -138,11 +88,6 @@ def category_orders(findings: Iterable[Findings]) -> Orders:
         for axis, groups in zip(table.axes, table.groups, strict=True)
         if all(len(group) == 1 for group in groups)
     }
-
-
-def decision_label(decision: Decision, orders: Orders) -> str:
-    """The group of a decision as the published file writes it."""
-    return label(decision.group, orders.get(decision.axis, ()))
 
 
 def _counts(tables: Iterable[PublishedTable]) -> dict[tuple[str, Group], dict[str, int]]:
@@ -169,3 +114,47 @@ def _values(table: PublishedTable) -> list[int | None]:
         noised if status == "noised" else lower if lower == upper and status != "suppressed" else None
         for status, lower, upper, noised in rows
     ]
+
+
+def exact_share(context: ReportContext) -> float:
+    """The share of people in exact groups, over all axes."""
+    groups = [group for groups in context.axes.values() for group in groups]
+    everybody = sum(group.people for group in groups)
+    return sum(group.people for group in groups if group.action is Action.EXACT) / everybody if everybody else 1.0
+
+
+def lost_tables(context: ReportContext) -> list[str]:
+    """The axes and tables of several axes about which nothing is published."""
+    axes = [axis for axis, groups in context.axes.items() if axis and is_omitted(groups)]
+    return axes + [margin.name for margin in context.plan.margins if not margin.is_published]
+
+
+def worst_axis(context: ReportContext) -> tuple[str, float]:
+    """The axis that loses most, and the share of its people who are not in exact groups."""
+    shares = {
+        axis: 1 - sum(g.people for g in groups if g.action is Action.EXACT) / max(sum(g.people for g in groups), 1)
+        for axis, groups in context.axes.items()
+        if axis
+    }
+    return max(shares.items(), key=lambda item: item[1], default=("", 0.0))
+
+
+def is_wanting(context: ReportContext) -> bool:
+    """Whether alternatives are shown: something is refused or lost, or more than a fifth of an axis is not exact."""
+    return not context.is_sound or bool(lost_tables(context)) or worst_axis(context)[1] > FIFTH
+
+
+def lost_words(context: ReportContext) -> str:
+    """What is lost, in words: "precinct (61 categories)"."""
+    lost = lost_tables(context)
+    sizes = {axis: sum(group.members for group in groups) for axis, groups in context.axes.items()}
+    return ", ".join(f"{name} ({plural(sizes[name], 'category')})" if name in sizes else name for name in lost)
+
+
+def headline(context: ReportContext) -> str:
+    """The verdict on the whole release in a few words."""
+    if not context.plan.certificate.certified:
+        return "Not certified: do not publish"
+    if not context.is_sound:
+        return "An attack succeeded: do not publish"
+    return "Certified" if any(findings.attempts for findings in context.findings) else "Certified, not attacked yet"

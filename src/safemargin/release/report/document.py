@@ -6,9 +6,9 @@ from dataclasses import asdict
 from safemargin.core import label
 from safemargin.guarantees import document as guarantee_document
 from safemargin.release.plan import Plan
-from safemargin.release.report.context import Orders, ReportContext, decision_label
+from safemargin.release.report.context import ReportContext
+from safemargin.release.report.groups import Orders, decision_label
 from safemargin.ui import SCHEMA, UNNAMED_COUNT, Document
-from safemargin.voting.result import result_document
 
 
 def release_document(
@@ -42,8 +42,8 @@ def release_document(
         "exposed_people": plan.exposed_people,
         "notes": list(plan.notes),
     }
-    if context.privacy is not None:
-        document["outcome"] = result_document(context.privacy)
+    if context.outcome is not None:
+        document["outcome"] = context.outcome
     return document | _margins_document(plan, certificates or {}, context.orders)
 
 

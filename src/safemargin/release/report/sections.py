@@ -1,13 +1,14 @@
 """What a report of a release states, part by part; the terminal and the page are made from the same parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from safemargin.audit.findings import attack_words, found_sections, skipped_words
 from safemargin.bounds import classical_words, closest_calls, tally_words
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import MOST_GROUPS, MOST_OPTIONS, rates_chart
-from safemargin.release.report.context import DecidedGroup, ReportContext, is_omitted, people_by_action
+from safemargin.release.report.context import ReportContext
+from safemargin.release.report.groups import DecidedGroup, is_omitted, people_by_action
 from safemargin.release.report.words import (
     ACTION_WORDS,
     MARGIN_COLUMNS,
@@ -33,8 +34,6 @@ from safemargin.ui import (
     percent,
     plural,
 )
-from safemargin.voting.privacy import CAPTION, curve_chart
-from safemargin.voting.result import result_lines, result_words
 
 EXCEPTIONAL = 20
 """Rows of a decision table that a page shows at once; the others open on a click."""
@@ -205,16 +204,6 @@ def rejected_section(context: ReportContext) -> Section:
     return Section(title, OnPage(intro), Points(lines)) if lines else Section(title, "Nothing had to be rejected.")
 
 
-def result_section(context: ReportContext) -> Section | None:
-    """What the total itself discloses about one vote."""
-    privacy = context.privacy
-    if privacy is None:
-        return None
-    chart = Chart(lambda: curve_chart(privacy.curve), CAPTION, fits=True)
-    lead = Paragraph(result_words(privacy), "strong")
-    return Section("What the total discloses", lead, Points(result_lines(privacy)), chart)
-
-
 def certificate_section(context: ReportContext) -> Section:
     """What was proved, how, and what the noise guarantees."""
     held = context.plan.certificate
@@ -244,19 +233,3 @@ def glossary_section(context: ReportContext) -> Fold:
 def _counts(group: DecidedGroup) -> str:
     counts = (f"{name} {count:,}".strip() for name, count in group.counts.items())
     return " · ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in counts)
-
-
-def alternatives_rows(context: ReportContext) -> tuple[Sequence[str], list[list[str]]]:
-    """What other choices would publish: one row per choice, this release first."""
-    axes = [axis for axis in context.axes if axis]
-    columns = ["choice", *(f"{axis} exact" for axis in axes), "people exact", "add to the command"]
-    choices = context.alternatives
-    return columns, [
-        [
-            choice.words,
-            *(choice.kept.get(axis, "-") for axis in axes),
-            choice.people,
-            choice.options(choices[0].beta) if place else "",
-        ]
-        for place, choice in enumerate(choices)
-    ]

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from safemargin.core import Target
 from safemargin.release.plan import TOO_SMALL, Action, Certificate, Decision, Plan
-from safemargin.release.report.context import ReportContext
 from safemargin.ui import exact_percent, plural
 
 WITNESSES = "integer witness tables"
@@ -40,15 +39,6 @@ def _checked_words(checked: Mapping[str, int]) -> str:
     if parts and (most := checked.get(LARGEST_SET, 0)) > 1:
         parts[-1] += f" (up to {most} at a time)"
     return ", ".join(parts)
-
-
-def headline(context: ReportContext) -> str:
-    """The verdict on the whole release in a few words."""
-    if not context.plan.certificate.certified:
-        return "Not certified: do not publish"
-    if not context.is_sound:
-        return "An attack succeeded: do not publish"
-    return "Certified" if any(findings.attempts for findings in context.findings) else "Certified, not attacked yet"
 
 
 def irregular_words(plan: Plan) -> str:
@@ -91,6 +81,10 @@ MANY_OPTIONS = (
     "Where there are three or more options, the limit of a rare option is half its share of everybody, which is public "
     "anyway."
 )
+GUARD = (
+    "The guard band: decisions use limits that are stricter by this much, so that whoever knows the rule cannot "
+    "conclude that a protected group is beyond a limit."
+)
 EPSILON = (
     "How much the noise may disclose about one person (smaller is safer). It covers the noise and the lot that picks "
     "the groups, not the counts that are published exactly."
@@ -110,6 +104,7 @@ def glossary_words(target: Target) -> dict[str, str]:
         "open": OPEN,
         "disclosed": DISCLOSED,
         f"beta = {target.beta:g}": f"The limits: no share may be forced below {low} or above {high}. {MANY_OPTIONS}",
+        f"guard = {target.band:g}": GUARD,
         f"kappa = {target.kappa}": f"Fewer than {few} are too few to be published by themselves.",
         f"tau = {target.tau}": f"A count that is known to within {target.tau} counts as known.",
         f"epsilon_max = {target.epsilon_max:g}": EPSILON,

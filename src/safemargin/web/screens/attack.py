@@ -7,8 +7,7 @@ from safemargin.core import InputError
 from safemargin.io import CONFIDENTIAL, MANIFEST
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.ui import Part
-from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.place import PastRun
+from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 from safemargin.web.screens.check import audit_parts
 
 FORMATS = (".csv", ".parquet")

@@ -49,13 +49,13 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 def audit_parts(document: Document) -> list[Part]:
     """The verdict, every attack, and the cells that were disclosed, the smallest counts first."""
     attacks = document["attacks"]
-    found = [(attack["attack"], finding) for attack in attacks for finding in attack["findings"]]
+    findings = [(attack["attack"], finding) for attack in attacks for finding in attack["findings"]]
     people = max((attack["people_exposed"] for attack in attacks), default=0)
     if document["safe"]:
         words = f"{plural(len(attacks), 'attack')} tried, nothing found."
         verdict = Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
-        words = f"{plural(len(found), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
+        words = f"{plural(len(findings), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
         verdict = Headline("unsound", words, "The worst cells are listed below.")
     rows = [
         (
@@ -64,7 +64,7 @@ def audit_parts(document: Document) -> list[Part]:
             Tag("disclosed", name),
             finding["words"],
         )
-        for name, finding in sorted(found, key=lambda each: (each[1]["upper"], str(each[1]["cell"])))
+        for name, finding in sorted(findings, key=lambda each: (each[1]["upper"], str(each[1]["cell"])))
     ]
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
     grid = Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
@@ -77,16 +77,16 @@ def audit_parts(document: Document) -> list[Part]:
 
 def _letter(document: Document, path: str) -> str:
     """A letter to the office that published the table; nothing where nothing was found."""
-    found = [finding for attack in document["attacks"] for finding in attack["findings"]]
-    if not found:
+    findings = [finding for attack in document["attacks"] for finding in attack["findings"]]
+    if not findings:
         return ""
-    worst = sorted(found, key=lambda finding: (finding["upper"], str(finding["cell"])))[:3]
+    worst = sorted(findings, key=lambda finding: (finding["upper"], str(finding["cell"])))[:3]
     lines = [f"- {named_cell_label(finding['cell'])}: {finding['words']}" for finding in worst]
     return "\n".join(
         [
             f"About: {Path(path).name}",
             "",
-            f"We checked this table and found that it discloses {plural(len(found), 'count')} about small groups. "
+            f"We checked this table and found that it discloses {plural(len(findings), 'count')} about small groups. "
             "For example:",
             "",
             *lines,

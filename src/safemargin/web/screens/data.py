@@ -1,8 +1,11 @@
 """Data: how every column was read, the first rows, warnings, and the project file to edit."""
 
+import re
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from safemargin.core import InputError, SafemarginError
 from safemargin.io import Survey, open_source, tables_in
@@ -13,21 +16,86 @@ from safemargin.web.bench import Bench, Given, Screen, command
 from safemargin.web.jobs import Job
 
 ROWS = 20
+MOST_LABELS = 200
+"""Values of an axis that the form for labels lists."""
 COLUMNS = ("column", "read as", "different values", "first values")
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The data of the project, or of a file that has no project yet."""
-    place = bench.place
-    if place.project is None:
-        return _without_project(bench, place.data)
-    context = {"proposal": "", "text": given.get("text") or place.text, "digest": place.digest}
+    opened = bench.place
+    if opened.project is None:
+        return _without_project(bench, opened.data)
+    context: dict[str, Any] = {"proposal": "", "text": given.get("text") or opened.text, "digest": opened.digest}
+    context |= {"axes": [], "chosen": "", "labels": "", "bands": ""}
     try:
-        project = place.load()
+        project = opened.load()
+        context |= _forms(bench, project, given)
         parts: list[Part] = [*_columns(project), *_warnings(bench)]
     except SafemarginError as error:  # the editor below is where it is mended
         parts = [Paragraph(str(error), "warning")]
     return {"title": "Data", "parts": parts, **context}
+
+
+def _forms(bench: Bench, project: Project, given: Given) -> dict[str, Any]:
+    """What the forms for one axis are filled with."""
+    chosen = given["axis"] if given.get("axis") in project.axes else next(iter(project.axes))
+    section = project.axes[chosen]
+    try:
+        seen = bench.place.inputs().table.schema.axis(chosen).categories
+    except SafemarginError:  # the forms may be what mends it
+        seen = ()
+    known = dict(section.labels)
+    lines = [
+        f"{value} = {known.get(value, value)}" for value in (*known, *(n for n in seen if n not in known.values()))
+    ]
+    return {
+        "axes": list(project.axes),
+        "chosen": chosen,
+        "labels": given.get("labels", "\n".join(lines[: max(MOST_LABELS, len(known))])),
+        "bands": given.get("bands", ", ".join(map(str, section.bands))),
+    }
+
+
+def describe(bench: Bench, given: Given) -> str:
+    """Write the labels and the bands of one axis into the project file."""
+    axis = given.get("axis", "")
+    section = bench.place.load().axes.get(axis)
+    if section is None:
+        raise InputError(f"axis: there is no axis {axis[:60]!r}")
+    values: dict[str, object] = {"labels": _labels(given.get("labels", ""))}
+    if edges := [edge.strip() for edge in given.get("bands", "").split(",") if edge.strip()]:
+        values["bands"] = [_edge(edge) for edge in edges]
+    elif section.bands:
+        raise InputError("bands: to remove them, edit the project file below")
+    values = {key: value for key, value in values.items() if value or section.labels}
+    bench.place.save(bench.place.with_axis(axis, values), given.get("digest", ""))
+    return f"data?{urlencode({'axis': axis})}"
+
+
+def _labels(text: str) -> dict[str, str]:
+    """Labels from lines, without those that are the value itself."""
+    labels = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        value, sign, label = (part.strip() for part in line.partition("="))
+        if not sign or not value or not label:
+            raise InputError(f"labels: {line[:60]!r}: write VALUE = LABEL, such as M = Men")
+        labels[value] = label
+    return {value: label for value, label in labels.items() if value != label}
+
+
+def _edge(text: str) -> object:
+    """The lowest value of a band: a number or a date."""
+    if re.fullmatch(r"-?[0-9]{1,15}", text):
+        return int(text)
+    if re.fullmatch(r"-?[0-9]{1,12}\.[0-9]{1,12}", text):
+        return float(text)
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"bands: {text[:60]!r}: write numbers or dates with commas between, such as 18, 30, 65"
+        ) from None
 
 
 def _without_project(bench: Bench, data: Path | None) -> dict[str, Any]:
@@ -115,4 +183,4 @@ def _is_there(bench: Bench) -> bool:
     return bench.place.project is not None or bench.place.data is not None
 
 
-SCREEN = Screen("data", "Data", show, {"init": propose, "save": save}, _is_there)
+SCREEN = Screen("data", "Data", show, {"init": propose, "save": save, "describe": describe}, _is_there)

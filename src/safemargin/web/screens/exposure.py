@@ -1,19 +1,46 @@
-"""Map: every cell of two axes, and whom exact counts would expose; a table says the same."""
+"""Map: whom exact counts would expose, from pairs of axes down to one cell; tables say the same."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
-from safemargin.core import SafemarginError
+from safemargin.core import InputError, SafemarginError
+from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import KINDS, ExposedCell, judge, square
-from safemargin.ui import MOST_ROWS, Fold, Grid, Map, Part, Tag, plural
-from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.ui import (
+    MOST_ROWS,
+    Bar,
+    Bars,
+    Document,
+    Fold,
+    Grid,
+    Link,
+    Map,
+    Paragraph,
+    Part,
+    Section,
+    Tag,
+    count_range,
+    named_cell_label,
+    percent,
+    percent_range,
+    plural,
+)
+from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 
 MOST_TILES = 10_000
 """Tiles that a browser lays out as elements; more are drawn on a canvas."""
+MOST_PAIRS = 12
+"""Pairs of axes that are judged for the overview, those with the fewest cells first."""
+LISTED = 40
+"""Counts of extreme tables that the drawer lists."""
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
-    """The map of the two axes that are asked for."""
+    """The map of the two axes that are asked for, and one cell of it."""
     inputs = bench.place.inputs()
     axes = sorted(inputs.table.schema.axes, key=lambda axis: len(axis.categories))
     names = [axis.name for axis in axes]
@@ -22,7 +49,12 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     row, column = inputs.table.schema.axis(rows), inputs.table.schema.axis(columns)
     cells = judge(inputs.table, inputs.target, tuple(dict.fromkeys([columns, rows])))
     exposed = [cell for cell in cells if cell.why]
-    tiles = len(row.categories) * len(column.categories)
+    chosen = next((cell for cell in cells if cell.cell == _asked(given)), None)
+    job = bench.job(given)
+    document = job.document if job is not None and job.arguments[0] == "bound" else None
+    if chosen is None or document is None or document["extremes"]["cell"] != chosen.cell:
+        document = None
+    here = {"rows": rows, "columns": columns}
     context = {
         "title": "Map of exposed cells",
         "names": names,
@@ -31,20 +63,178 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "found": f"{plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
         "tiles": None,
         "parts": [],
-        "twin": _table(exposed) if exposed else "Nobody.",
-        "everybody": Fold(f"All {plural(len(cells), 'cell')}", _table(cells)),
+        "pairs": _pairs(inputs, names) if len(names) > 2 else None,
+        "twin": _table(exposed, here) if exposed else "Nobody.",
+        "everybody": Fold(f"All {plural(len(cells), 'cell')}", _table(cells, here)),
         "kinds": KINDS,
+        "cell": chosen,
+        "drawer": [] if chosen is None else _drawer(bench, inputs, chosen, document),
         "typed_words": command("bound", bench.place.project.name if bench.place.project is not None else ""),
+        "cell_words": "" if chosen is None else command(*_arguments(bench, chosen.cell)),
+        "named": "" if chosen is None else named_cell_label(chosen.cell),
+        "encoded": "" if chosen is None else urlencode(chosen.cell),
+        "options": inputs.table.schema.options,
+        "is_done": document is not None,
     }
     if rows == columns:
         return context
-    if tiles <= MOST_TILES:
+    if len(row.categories) * len(column.categories) <= MOST_TILES:
         largest = max((cell.people for cell in cells), default=1)
-        squares = [square(cell, rows, columns, largest) for cell in cells]
-        caption = f"Every {columns} by {rows}"
-        parts: list[Part] = [Map(caption, list(row.categories), list(column.categories), squares, KINDS)]
+        squares = [replace(square(cell, rows, columns, largest), address=_address(cell.cell, here)) for cell in cells]
+        parts: list[Part] = [
+            Map(f"Every {columns} by {rows}", list(row.categories), list(column.categories), squares, KINDS)
+        ]
         return {**context, "parts": parts}
     return {**context, "tiles": _tiles(cells, rows, columns, row.index, column.index)}
+
+
+def _asked(given: Given) -> dict[str, str]:
+    """The cell that the address names."""
+    return dict(parse_qsl(given.get("cell", ""), keep_blank_values=True))
+
+
+def _address(cell: Mapping[str, str], here: Mapping[str, str]) -> str:
+    return f"map?{urlencode({**here, 'cell': urlencode(cell)})}#cell"
+
+
+def _arguments(bench: Bench, cell: Mapping[str, str], option: str = "") -> list[str]:
+    name = bench.place.project.name if bench.place.project is not None else ""
+    named = [f"--cell={axis}={category}" for axis, category in cell.items()]
+    return ["bound", name, *named, *([f"--cell=option={option}"] if option else [])]
+
+
+def _pairs(inputs: Inputs, names: list[str]) -> Part:
+    """How many cells of each pair of axes would be exposed: where to drill down."""
+    sizes = {axis.name: len(axis.categories) for axis in inputs.table.schema.axes}
+    pairs = sorted(combinations(names, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
+    judged = []
+    for first, second in pairs[:MOST_PAIRS]:
+        cells = judge(inputs.table, inputs.target, (second, first))
+        exposed = [cell for cell in cells if cell.why]
+        address = f"map?{urlencode({'rows': first, 'columns': second})}"
+        judged.append((Link(f"{second} by {first}", address), len(cells), len(exposed)))
+    judged.sort(key=lambda row: -row[2] / max(row[1], 1))
+    grid = Grid(("pair of axes", "cells", "exposed if exact"), judged, total=len(pairs), sortable=True)
+    return Fold(f"All pairs of axes ({len(pairs):,})", grid)
+
+
+def _drawer(bench: Bench, inputs: Inputs, cell: ExposedCell, document: Document | None) -> list[Part]:
+    """What is known of one cell at once, and what the command found about it."""
+    words = f"{plural(cell.people, 'person')}. If it were published exactly: {cell.why or 'within the limits'}."
+    parts: list[Part] = [Paragraph(words), *_planned(bench, cell.cell)]
+    others = [name for name in inputs.table.schema.names if name not in cell.cell]
+    if document is not None:
+        parts += [_intervals(document), *_tables(document), _remedies(document)]
+    axis, category = next(iter(cell.cell.items()))
+    links = [
+        (Link(f"{axis} by {name}", f"map?{urlencode({'rows': name, 'columns': axis, 'find': category})}"),)
+        for name in others
+    ]
+    return [*parts, Fold("Look at it by another axis", Grid(("map",), links))] if links else parts
+
+
+def _planned(bench: Bench, cell: Mapping[str, str]) -> list[Part]:
+    """What the newest plan does with the groups of the cell: the certified remedy, and its price."""
+    run: PastRun | None = next(iter(bench.place.own_runs()), None)
+    rows = []
+    for decided in [] if run is None else run.document["cells"]:
+        if len(decided["cell"]) == 1 and (axis := next(iter(decided["cell"]))) in cell:
+            group = decided["cell"][axis]
+            if cell[axis] in group.split(" | "):
+                rows.append((f"{axis} {group}", Tag(decided["action"]), decided["people"], decided["reason"]))
+    if run is None or not rows:
+        return [Paragraph("There is no plan yet that says what is done with it.", "quiet")]
+    title = f"What the plan in {run.name} does"
+    return [Section(title, Grid(("group", "published", "people", "why"), rows))]
+
+
+def _intervals(document: Document) -> Part:
+    entries = document["cells"]
+    bars = [
+        Bar(
+            entry.get("option", "count"),
+            entry["interval"][0],
+            entry["interval"][1],
+            f"{count_range(entry['lower'], entry['upper'])} of {entry['people']:,} "
+            f"({percent_range(entry['interval'])}), {entry['verdict']}",
+            entry["verdict"],
+        )
+        for entry in entries
+        if entry["interval"]
+    ]
+    ticks = [percent(tick / 4) for tick in range(5)]
+    scale = "share of the people in the cell"
+    words = "Shares that somebody cannot exclude, if every axis were published exactly"
+    return Section("What could be inferred", Bars(words, bars, ticks, scale))
+
+
+def _tables(document: Document) -> list[Part]:
+    """The two extreme tables: the cell first, then what differs most."""
+    extremes = document["extremes"]
+    option, ends = extremes.get("option"), (extremes["lower"], extremes["upper"])
+    counted = [row for row in extremes["tables"] if None not in (row["lowest"], row["highest"])]
+    if not counted:
+        return [Paragraph("No integer tables at its ends were found; the interval holds.", "warning")]
+    own = [row for row in counted if row["cell"] == extremes["cell"]]
+    rest = [row for row in counted if row["cell"] != extremes["cell"] and row["lowest"] != row["highest"]]
+    rest.sort(key=lambda row: -abs(row["highest"] - row["lowest"]))
+    rows = [
+        (", ".join(row["cell"].values()), row.get("option", "-"), row["lowest"], row["highest"])
+        for row in [*own, *rest][:LISTED]
+    ]
+    here = [(row["lowest"], row["highest"]) for row in own if row.get("option") == option]
+    reached = here[0] if here else ends
+    short = f"The interval is {count_range(*ends)}; tables were found for "
+    words = "Both agree with every published count and with all that the onlooker knows."
+    return [
+        Section(
+            "Two tables that nobody can exclude",
+            f"{words} {option or 'The count'} is lowest in the first and highest in the second.",
+            Paragraph("" if reached == ends else f"{short}{count_range(*reached)}.", "warning"),
+            Grid(("cell", "option", "lowest", "highest"), rows, total=len(own) + len(rest), sortable=True),
+        )
+    ]
+
+
+def _change(axis: str, merged: str | None) -> Link | str:
+    """A remedy in words; a merge leads to where it can be tried."""
+    if merged is None:
+        return f"omit {axis}"
+    return Link(f"join {merged}", f"plan?{urlencode({'axis': axis, 'members': merged})}#change")
+
+
+def _remedies(document: Document) -> Part:
+    rows = [
+        (
+            Link(
+                f"join {remedy['merged']}",
+                f"plan?{urlencode({'axis': remedy['axis'], 'members': remedy['merged']})}#change",
+            )
+            if remedy["merged"]
+            else f"omit {remedy['axis']}",
+            f"{plural(remedy['price']['categories'], 'category')}, {plural(remedy['price']['people'], 'person')}",
+            count_range(remedy["lower"], remedy["upper"]),
+            Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
+        )
+        for remedy in document["remedies"]
+    ]
+    words = "Each change is looked at alone, with all other axes exact. A plan decides about all cells together."
+    return Section(
+        "What would protect it", words, Grid(("change", "lose a count of their own", "then it is", "verdict"), rows)
+    )
+
+
+def look(bench: Bench, given: Given) -> str:
+    """Bound the cell, and find its two extreme tables."""
+    cell, option = _asked(given), given.get("option", "").strip()
+    axes = bench.place.inputs().table.schema
+    if not cell or any(axis not in axes.names or name not in axes.axis(axis).index for axis, name in cell.items()):
+        raise InputError(f"cell: {named_cell_label(cell)[:60]!r} is no cell of these data")
+    if option and option not in axes.options:
+        raise InputError(f"option: there is no option {option[:60]!r}")
+    here = {name: given[name] for name in ("rows", "columns") if re.fullmatch(".+", given.get(name, ""))}
+    link = f"map?{urlencode({**here, 'cell': urlencode(cell)})}"
+    return bench.run(_arguments(bench, cell, option), "The interval of one cell", link, back=link)
 
 
 def _tiles(
@@ -52,15 +242,16 @@ def _tiles(
 ) -> dict[str, Any]:
     """What the canvas draws: places, people and reasons."""
     places = [[row[cell.cell[rows]], column[cell.cell[columns]], cell.people, cell.why] for cell in cells]
-    return {"rows": list(row), "columns": list(column), "cells": places}
+    names = {"row": rows, "column": columns}
+    return {"rows": list(row), "columns": list(column), "cells": places, "names": names}
 
 
-def _table(cells: list[ExposedCell]) -> Part:
+def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> Part:
     """The same as a table: exposed cells first, the largest first among them."""
     ordered = sorted(cells, key=lambda cell: (not cell.why, -cell.people))
     shown = [
         (
-            ", ".join(cell.cell.values()),
+            Link(", ".join(cell.cell.values()), _address(cell.cell, here)),
             cell.people,
             Tag("exposed") if cell.why else Tag("within", "within limits"),
             cell.why or "-",
@@ -78,4 +269,4 @@ def _is_there(bench: Bench) -> bool:
         return False
 
 
-SCREEN = Screen("map", "Map", show, {}, _is_there)
+SCREEN = Screen("map", "Map", show, {"look": look}, _is_there)

@@ -7,21 +7,20 @@ from safemargin.core import InputError, SafemarginError
 from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import ExposedGroup, exposed
 from safemargin.ui import Answers, Headline, Paragraph, Part, cell_label, plural
-from safemargin.web.bench import Bench, Given, Screen
-from safemargin.web.place import PastRun
+from safemargin.web.bench import Bench, Given, PastRun, Screen
 
 ESTIMATE = "Estimate, not certified."
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """What is open, what was decided about it, and what comes next."""
-    place = bench.place
-    if place.project is None:
+    opened = bench.place
+    if opened.project is None:
         return {"title": "Workbench", "parts": [], "runs": [], "step": None}
-    project, runs = place.load(), place.runs()
-    decided = next(iter(place.own_runs()), None)
+    project, runs = opened.load(), opened.runs()
+    decided = next(iter(opened.own_runs()), None)
     return {
-        "title": project.title or place.project.name,
+        "title": project.title or opened.project.name,
         "parts": answers_of(decided) if decided else estimate(bench),
         "runs": runs,
         "step": _next_step(bench, decided),

@@ -64,7 +64,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     project = bench.place.load()
     target = project.target
     values = {"share": f"{100 - 100 * target.beta:.10g}", "people": str(target.kappa), "known": str(target.tau)}
-    preset = next((each for each in PRESETS if each.name == given.get("preset")), None)
+    preset = next((entry for entry in PRESETS if entry.name == given.get("preset")), None)
     if preset is not None:
         values = {"share": f"{preset.share:g}", "people": str(preset.people), "known": str(preset.known)}
     values |= {name: given[name] for name in values if name in given}
@@ -76,10 +76,10 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "choices": PROTECT,
         "presets": PRESETS,
         "onlookers": [
-            f"{each.name}: knows {WORDS[each.composition]}"
-            + (" and the rule by which groups are protected" if each.knows_rule else "")
-            + (f", and {', '.join(path.name for path in each.facts)}" if each.facts else "")
-            for each in project.onlookers
+            f"{onlooker.name}: knows {WORDS[onlooker.composition]}"
+            + (" and the rule by which groups are protected" if onlooker.knows_rule else "")
+            + (f", and {', '.join(path.name for path in onlooker.facts)}" if onlooker.facts else "")
+            for onlooker in project.onlookers
         ],
         "digest": bench.place.digest,
         "ledger": ledger,

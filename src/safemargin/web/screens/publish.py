@@ -8,8 +8,7 @@ from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.ledger.locks import read_locks
 from safemargin.release.project import Project
 from safemargin.ui import Grid, Part
-from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.place import PastRun
+from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:

@@ -127,13 +127,34 @@ for (const map of document.querySelectorAll(".tilemap")) {
     status.textContent = shown.length.toLocaleString("en") + " of " + data.cells.length.toLocaleString("en") + " cells shown";
     draw();
   }
+  const go = () => {
+    if (!shown[cursor]) return;
+    const cell = new URLSearchParams();
+    cell.set(data.names.column, data.columns[shown[cursor][1]]);
+    cell.set(data.names.row, data.rows[shown[cursor][0]]);
+    const here = new URLSearchParams({ rows: data.names.row, columns: data.names.column, cell: cell.toString() });
+    location.href = "map?" + here.toString() + "#cell";
+  };
   const at = (event) => places.get(Math.floor(event.offsetX / side) + " " + Math.floor(event.offsetY / side));
   canvas.addEventListener("mousemove", (event) => { const place = at(event); if (place !== undefined && place !== cursor) pick(place); });
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step) { pick(cursor + step); event.preventDefault(); }
+    if (event.key === "Enter") go();
   });
+  canvas.addEventListener("click", (event) => { const place = at(event); if (place !== undefined) { pick(place); go(); } });
   name.addEventListener("input", layout);
   only.addEventListener("change", layout);
   layout();
 }
+
+// A square of a map leads to the drawer of its cell; a drawer that opened gets the focus.
+for (const square of document.querySelectorAll("[data-address]")) square.addEventListener("click", () => { location.href = square.dataset.address; });
+const drawer = document.getElementById("cell");
+if (drawer) {
+  if (location.hash === "#cell" || location.search.includes("job=")) { drawer.scrollIntoView(); drawer.focus(); }
+  drawer.addEventListener("keydown", (event) => { if (event.key === "Escape") drawer.querySelector(".close a").click(); });
+}
+const wanted = new URLSearchParams(location.search).get("find");
+const search = document.querySelector(".map .find input[type=search]");
+if (wanted && search) { search.value = wanted; search.dispatchEvent(new Event("input")); }

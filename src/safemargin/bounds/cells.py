@@ -1,0 +1,216 @@
+"""The state of certifying: cells of one set of axes after the other, and what is still to be shown of them."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray, Limits, grouped, row_keys
+
+
+class Level:
+    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside."""
+
+    def __init__(self, names: tuple[str, ...], codes: IntArray, people: IntArray, options: int, limits: Limits) -> None:
+        self.names = names
+        sizes = [int(column.max(initial=0)) + 2 for column in codes.T]
+        self.first, self.cell_of = grouped(row_keys(codes + 1, sizes))
+        self.codes = codes[self.first]
+        self.people = self.add(people[:, None])[:, 0]
+        self.limits = limits
+        self.least, self.most = limits.least(self.people), limits.most(self.people)
+        self.tolerance = limits.tolerance(self.people)[:, None]
+        shape = (len(self.first), options)
+        self.outer_lower = np.zeros(shape, dtype=np.int64)
+        self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
+        self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+        self.excused = np.zeros(shape, dtype=bool)
+        self.may_contain = self.people >= limits.kappa
+        self._needs: tuple[BoolArray, BoolArray] | None = None
+        self._contained: BoolArray | None = None
+        self._open = 0
+        self._pieces: Parts | None = None
+
+    def reordered(self, order: IntArray) -> "Level":
+        """The same cells where profile `order[p]` is the one at place `p`."""
+        other, place = copy(self), np.empty_like(order)
+        place[order] = np.arange(len(order))
+        other.cell_of, other.first, other._pieces = self.cell_of[order], place[self.first], None
+        other.__dict__.pop("_by_cell", None)
+        return other
+
+    def members(self, cell: int) -> IntArray:
+        """The profiles of a cell."""
+        order, start = self._by_cell
+        return order[start[cell] : start[cell + 1]]
+
+    @cached_property
+    def _by_cell(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.cell_of, kind="stable")
+        return order, np.searchsorted(self.cell_of[order], np.arange(len(self.first) + 1))
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of per-profile columns by cell, exactly."""
+        columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def pieces(self, split: Callable[[IntArray, int], "Parts"]) -> "Parts":
+        """Its cells in pieces, split once."""
+        if self._pieces is None:
+            self._pieces = split(self.cell_of, len(self.first))
+        return self._pieces
+
+    def excuse(self, members: BoolArray, options: BoolArray) -> None:
+        """Omit the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        cell = int(self.cell_of[members.argmax()])
+        if ((self.cell_of == cell) == members).all():
+            self.excused[cell] |= options
+            self._needs = None
+
+    def show(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that integer tables attain."""
+        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+        self._needs = None
+
+    def force(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that no table leaves."""
+        self.outer_lower = np.maximum(self.outer_lower, lower)
+        self.outer_upper = np.minimum(self.outer_upper, upper)
+        self._needs = self._contained = None
+
+    def never_contain(self, cells: BoolArray) -> None:
+        """Cells that have to stay open whatever their size."""
+        self.may_contain &= ~cells
+        self._needs = self._contained = None
+
+    def _verdicts(self) -> IntArray:
+        """What the outer intervals amount to; a cell that may not be contained is open or disclosed."""
+        codes = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people)
+        if not self.limits.sensitive or self.may_contain.all():
+            return codes
+        never = replace(self.limits, kappa=int(self.people.max(initial=0)) + 1)
+        other = never.verdicts(self.outer_lower, self.outer_upper, self.people)
+        return np.where(self.may_contain[:, None], codes, other)
+
+    def exposed(self) -> BoolArray:
+        """Cells and options that are disclosed whatever the sharp interval within the outer one is.
+
+        A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
+        show that it does not.
+        """
+        # Outer intervals contain the sharp ones: whatever is disclosed by them is disclosed for certain.
+        disclosed = self._verdicts() == 2
+        beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
+        strays = (self.lower < self.least) | (self.upper > self.most)
+        is_exposed: BoolArray = ~self.excused & disclosed & (beyond | strays | ~self.may_contain[:, None])
+        return is_exposed
+
+    def cleared_by(self, tables: Sequence[FloatArray]) -> int:
+        """How many open cells these real-valued tables (per profile and option) show to be wide and not forced out."""
+        up, down = self.needs()
+        cells = np.flatnonzero((up | down).any(axis=1))
+        sums = np.stack(
+            [
+                np.stack([np.bincount(self.cell_of, c, minlength=len(self.first))[cells] for c in table.T], axis=1)
+                for table in tables
+            ]
+        )
+        lower, upper = sums.min(axis=0), sums.max(axis=0)
+        people = self.people[cells][:, None].astype(np.float64)
+        floors = people * np.array([float(share) for share in self.limits.floors])
+        ceilings = people * np.array([float(share) for share in self.limits.ceilings])
+        # A hundredth of a person is far above the miss that `Fit.found` allows, summed over a cell.
+        wide = upper - lower > self.tolerance[cells] + 0.01
+        clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
+        return int(clear.all(axis=1).sum())
+
+    def needs(self) -> tuple[BoolArray, BoolArray]:
+        """Cells and options that still need a higher, or a lower, count to be shown possible."""
+        if self._needs is None:
+            up, down = self._needs = self._find_needs()
+            self._open = int((up | down).any(axis=1).sum())
+        return self._needs
+
+    @property
+    def open_cells(self) -> int:
+        """How many cells have such a need."""
+        self.needs()
+        return self._open
+
+    def _find_needs(self) -> tuple[BoolArray, BoolArray]:
+        if self._contained is None:
+            self._contained = self._verdicts() == 0
+        # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
+        narrow = self.upper - self.lower <= self.tolerance
+        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
+        up = (self.upper < self.least) | (narrow & (higher | ~lower))
+        down = (self.lower > self.most) | (narrow & (lower | ~higher))
+        settled = self._contained | self.excused
+        return up & ~settled, down & ~settled
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
+
+    cell: IntArray
+    twins: IntArray
+    people: IntArray
+    cells: int
+
+    def of(self, wanted: BoolArray) -> "Parts":
+        """The pieces of some cells."""
+        keep = wanted[self.cell]
+        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of columns, one row per piece, by cell."""
+        return np.stack([sums_by(self.cell, column, self.cells) for column in values.T], axis=1)
+
+
+def sums_by(group_of: IntArray, values: IntArray, count: int) -> IntArray:
+    return np.bincount(group_of, values, minlength=count).astype(np.int64)
+
+
+def show(checked: Sequence[Level], listed: IntArray) -> None:
+    """What a table of integers, given per profile and listed option, shows of every cell."""
+    for level in checked:
+        if level.open_cells:
+            sums = level.add(listed)
+            level.show(sums, sums)
+
+
+def open_cells(checked: Sequence[Level]) -> int:
+    """How many cells are still to be cleared."""
+    return sum(level.open_cells for level in checked)
+
+
+def needs(checked: Sequence[Level]) -> int:
+    """How many ends of cells are still to be shown."""
+    return sum(int(ends.sum()) for level in checked for ends in level.needs())
+
+
+def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray:
+    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
+    want = np.zeros((len(checked[0].cell_of), checked[0].lower.shape[1]))
+    turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
+    for level in checked:
+        if level.open_cells:
+            up, down = level.needs()
+            either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
+            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            # Levels ask for different things of one profile: the first level that wants something decides
+            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
+    return want
+
+
+def with_rest(want: FloatArray, reference: bool) -> FloatArray:
+    """What is wanted per column of a table: the listed options, and nothing of what is left over."""
+    return want if reference else np.column_stack([want, np.zeros(len(want))])
+
+
+def direction(want: FloatArray, reference: bool) -> FloatArray:
+    """What is wanted per listed option as a pull on the variables."""
+    return np.asarray((want[:, :-1] - want[:, -1:] if reference else want).ravel())

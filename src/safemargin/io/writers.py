@@ -1,0 +1,69 @@
+"""Tables as files: CSV, Parquet, JSON, PX and SDMX-CSV, from tidy rows."""
+
+import csv
+import io
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+from safemargin.io.folder import json_bytes
+from safemargin.io.px import px_bytes
+from safemargin.io.rows import is_formula
+from safemargin.io.sdmx import observations
+
+
+class FormulaWarning(UserWarning):
+    """A label in a CSV file that a spreadsheet would run as a formula."""
+
+
+def quoted_formulas(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Rows with an apostrophe before labels that a spreadsheet would run; `unquoted` takes it away."""
+    return [
+        {
+            name: f"'{text}" if isinstance(text, str) and is_formula(text.lstrip("'")) else text
+            for name, text in row.items()
+        }
+        for row in rows
+    ]
+
+
+def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    labels = dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str))
+    if formulas := list(filter(is_formula, labels)):
+        more = f" (and {len(formulas) - 1:,} more)" if len(formulas) > 1 else ""
+        message = (
+            f"{formulas[0][:60]!r}{more}: a spreadsheet takes this label for a formula; rename it, or set "
+            "outputs.quote_formulas"
+        )
+        warnings.warn(message, FormulaWarning, stacklevel=2)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    columns = list(rows[0])
+    types = {"count": "BIGINT", "people": "BIGINT"}
+    declared = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {types.get(name, "VARCHAR")}' for name in columns)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
+        database.execute(f"CREATE TABLE tidy ({declared})")
+        marks = ", ".join("?" for _ in columns)
+        database.executemany(f"INSERT INTO tidy VALUES ({marks})", [[row[name] for name in columns] for row in rows])
+        path = Path(folder) / "tidy.parquet"
+        database.execute("COPY tidy TO ? (FORMAT parquet)", [str(path)])
+        return path.read_bytes()
+
+
+WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, object]]], bytes]] = {
+    "csv": csv_bytes,
+    "parquet": parquet_bytes,
+    "json": json_bytes,
+    "px": px_bytes,
+    "sdmx.csv": lambda rows: csv_bytes(observations(rows)),
+}
+"""Formats that a table can be published in, by the ending of the file."""

@@ -1,0 +1,161 @@
+"""Sealed totals that disagree: the ways to reconcile them, all of which a release must be safe in."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, permutations, product
+from math import prod
+
+import numpy as np
+
+from safemargin.bounds import Exposed
+from safemargin.core import Group, Inconsistency, IntArray, Table, Tally, frozen, label
+from safemargin.release.decide.split import Split, unmerged_split
+
+MOST_READINGS = 400
+"""Readings of totals that disagree; more are not certified, which makes the search merge on."""
+MOST_CORNERS = 64
+"""Corners of all readings that are looked at one by one."""
+MOST_FLOWS = 6
+"""Options that may disagree on one axis: up to so many, corners of the flows between them are all north-west ones."""
+
+
+def shown_groups(split: Split) -> list[Group]:
+    """The groups of an axis whose counts are known; those that are flagged as one."""
+    hidden: Group = frozenset().union(*split.flagged)
+    return [*(group for group in split.groups if group not in split.flagged), *([hidden] if hidden else [])]
+
+
+def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]:
+    """Ways to reconcile the axes of a release with the binding total: if all are safe, so is every other.
+
+    Sealed elections of which the totals disagree leave open in which groups people answered otherwise. The ends of the
+    count of a cell are a concave and a convex function of the margins, so the worst reading is a corner of all
+    readings, which moves every flow of every axis into as few groups as there is room in. Where corners are many, one
+    flow is moved at a time, as many times as far as there are flows: every corner is a mean of these. A cell is yielded
+    instead of a reading that no margins have: nothing is known then, which counts as unsafe.
+    """
+    axes = [(split, flows) for split in splits if split.is_published and (flows := _flows(table, split))]
+    if not axes:
+        yield replace(table, inconsistency=Inconsistency())
+        return
+    count = 0
+    for choice in product(*(flows for _, flows in axes)):
+        moved = [(split, flow) for (split, _), flows in zip(axes, choice, strict=True) for flow in flows]
+        for counts in _corner_counts(table, moved) or _single_shifts(table, moved):
+            count += 1
+            if count > MOST_READINGS or any((rows < 0).any() for rows in counts.values()):
+                yield _doubt(moved[0][0], moved[0][0].groups[0], moved[0][1][0])
+                return
+            yield _reading(table, splits, counts)
+
+
+Flow = tuple[int, int, int]
+"""From an option, to an option, and how many answers; the last place stands for no listed answer."""
+Moved = Sequence[tuple[Split, Flow]]
+Counts = dict[str, IntArray]
+"""By axis, the counts of the groups that are shown."""
+
+
+def _corner_counts(table: Table, moved: Moved) -> list[Counts]:
+    """All corners; nothing if there are too many."""
+    raw = {split.axis.name: shown_counts(table, split) for split, _ in moved}
+    corners = [_corners(raw[split.axis.name][:, flow[0]], flow[2]) for split, flow in moved]
+    if prod(map(len, corners)) > MOST_CORNERS:
+        return []
+    readings = []
+    for shifts in product(*corners):
+        counts = {name: rows.copy() for name, rows in raw.items()}
+        for (split, flow), shift in zip(moved, shifts, strict=True):
+            _move(counts[split.axis.name], flow, shift)
+        readings.append(counts)
+    return readings
+
+
+def _corners(room: IntArray, people: int) -> list[IntArray]:
+    """The corners of all ways to take so many people from groups with limited room: all are full but one."""
+    small = [group for group, size in enumerate(room.tolist()) if 0 < size < people]
+    corners: dict[tuple[int, ...], IntArray] = {}
+    full = (
+        [chosen for count in range(len(small) + 1) for chosen in combinations(small, count)] if len(small) < 9 else ()
+    )
+    for chosen in full:
+        left = people - int(room[list(chosen)].sum())
+        for last in range(len(room)) if left >= 0 else ():
+            if last not in chosen and room[last] >= left:
+                shift = np.where(np.isin(np.arange(len(room)), chosen), room, 0)
+                shift[last] = left
+                corners[tuple(shift.tolist())] = shift
+    return list(corners.values()) or [np.zeros_like(room)] * (MOST_CORNERS + 1)
+
+
+def _single_shifts(table: Table, moved: Moved) -> Iterator[Counts]:
+    """One flow at a time into one group, the others spread over all groups."""
+    spread = {split.axis.name: shown_counts(table, split) for split, _ in moved}
+    shifts = []
+    for split, flow in moved:
+        shifts.append(_spread(spread[split.axis.name][:, flow[0]], flow[2]))
+        _move(spread[split.axis.name], flow, shifts[-1])
+    yield spread
+    for (split, flow), shift in zip(moved, shifts, strict=True):
+        for row in range(len(shift)):
+            counts = spread[split.axis.name].copy()
+            alone = np.where(np.arange(len(shift)) == row, flow[2], 0)
+            _move(counts, flow, len(moved) * (alone - shift))
+            yield {**spread, split.axis.name: counts}
+
+
+def _move(counts: IntArray, flow: Flow, shift: IntArray) -> None:
+    counts[:, flow[0]] -= shift
+    counts[:, flow[1]] += shift
+
+
+def _doubt(split: Split, group: Group, option: int) -> Exposed:
+    cell = {split.axis.name: label(group, split.axis.categories)}
+    return Exposed(cell, min(option, split.votes.shape[1] - 1), split.size(group), 0, split.size(group))
+
+
+def shown_counts(table: Table, split: Split) -> IntArray:
+    """Votes per group that is shown and option, those without a listed answer last."""
+    plain = unmerged_split(table, split.axis.name)
+    rows = [[*plain.counts(group), plain.size(group) - plain.counts(group).sum()] for group in shown_groups(split)]
+    return np.array(rows, dtype=np.int64)
+
+
+def _flows(table: Table, split: Split) -> list[tuple[Flow, ...]]:
+    """The corners of all ways in which the fewest people changed their answer between this election and the total."""
+    counts = shown_counts(table, split).sum(axis=0)
+    binding = np.append(table.totals, counts.sum() - table.totals.sum())
+    surplus = {o: int(d) for o, d in enumerate(counts - binding) if d > 0}
+    deficit = {o: int(-d) for o, d in enumerate(counts - binding) if d < 0}
+    if len(surplus) + len(deficit) > MOST_FLOWS:
+        return [((next(iter(surplus)), next(iter(deficit)), int(counts.sum())),)]  # more than any group has
+    corners = {}
+    for rows, columns in product(permutations(surplus), permutations(deficit)) if surplus else ():
+        left, right, flows = dict(surplus), dict(deficit), []
+        # The north-west rule, in every order of options, gives every corner of a transportation problem this small.
+        for row, column in product(rows, columns):
+            if moved := min(left[row], right[column]):
+                flows.append((row, column, moved))
+                left[row], right[column] = left[row] - moved, right[column] - moved
+        corners[frozenset(flows)] = tuple(flows)
+    return list(corners.values())
+
+
+def _spread(room: IntArray, people: int) -> IntArray:
+    """So many people in proportion to the room of groups, rounded by the largest remainders."""
+    exact = people * room / max(int(room.sum()), 1)
+    shift = np.floor(exact).astype(np.int64)
+    order = np.argsort(shift - exact, kind="stable")
+    shift[order[: people - int(shift.sum())]] += 1
+    return shift
+
+
+def _reading(table: Table, splits: Sequence[Split], counts: Counts) -> Table:
+    """The table with other counts of the groups that are shown; each is booked on the first category of its group."""
+    votes = {tally.axes: tally for tally in table.votes}
+    for split in splits:
+        if (rows := counts.get(split.axis.name)) is not None:
+            codes = [min(split.axis.index[category] for category in group) for group in shown_groups(split)]
+            tally = Tally((split.axis.name,), frozen(np.array(codes), 1), frozen(rows[:, :-1], rows.shape[1] - 1))
+            votes[tally.axes] = tally
+    return replace(table, votes=tuple(votes.values()), inconsistency=Inconsistency())

@@ -1,0 +1,237 @@
+"""The report of a release: the first screen with three answers, then everything that they rest on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from safemargin.release.plan import Action
+from safemargin.release.report.charts import strictness_chart
+from safemargin.release.report.context import (
+    FIFTH,
+    ReportContext,
+    exact_share,
+    headline,
+    is_wanting,
+    lost_tables,
+    lost_words,
+    worst_axis,
+)
+from safemargin.release.report.exposed import ExposedCell
+from safemargin.release.report.groups import NOT_COMPUTED, Choice, exact_categories
+from safemargin.release.report.words import irregular_words
+from safemargin.ui import (
+    Chart,
+    Columns,
+    Fold,
+    Grid,
+    OnPage,
+    Paragraph,
+    Part,
+    Particulars,
+    Points,
+    Section,
+    describe_onlooker,
+    exact_percent,
+    percent,
+    plural,
+)
+
+CHOOSING = (
+    "Every row with figures was decided, certified and attacked like the release itself, but for running the rule "
+    "backwards. A lower limit protects less. Choosing by results reveals something about them: settle on a rule before "
+    "the count, or use last year's data."
+)
+SLOW = (
+    "Each choice takes about as long as the release, so those without figures were not computed. To see one, add its "
+    "options and --draft to the command: that publishes nothing."
+)
+MOST_AXES = 3
+"""Axes that the table of alternatives lists beside each other in 80 columns."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release is, or will be, and where it comes from; what is not known is empty."""
+
+    folder: str = ""
+    is_published: bool = False
+    command: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Date, version and hash, by name."""
+
+
+def verdict(context: ReportContext) -> tuple[str, str, str]:
+    """The state, the sentence that counts, and one sentence more."""
+    if not context.is_sound:
+        return "unsound", f"{headline(context)}.", "Nothing was published."
+    lost, (axis, share) = lost_tables(context), worst_axis(context)
+    tables = sum(1 for axis in context.axes if axis) + len(context.plan.margins)
+    if lost:
+        left = "is lost" if len(lost) == 1 else "are lost"
+        kept = f"You may publish {tables - len(lost)} of your {plural(tables, 'table')}. {_listed(lost)} {left}."
+        return "partly", kept, f"What is left is safe, but it says nothing about {lost_words(context)}."
+    if share > FIFTH:
+        missing = f"{percent(share)} of the people are not in exact groups of {axis}."
+        every = {1: "your table", 2: "both tables"}.get(tables, f"all {tables:,} tables")
+        return "partly", f"You may publish {every}, but much of {axis} is not exact.", missing
+    kept = (
+        f"{percent(exact_share(context))} of the people are in exact groups" if context.axes else "The total is exact"
+    )
+    more = "" if any(findings.attempts for findings in context.findings) else " It has not been attacked yet."
+    return "sound", "You may publish this release.", f"It is safe, and nearly complete: {kept}.{more}"
+
+
+def three_answers(context: ReportContext) -> tuple[tuple[str, str, str], ...]:
+    """May I publish, what did it cost, who would be exposed: question, answer, and a sentence or two."""
+    return _may_publish(context), _cost(context), _exposed(context)
+
+
+def _may_publish(context: ReportContext) -> tuple[str, str, str]:
+    tried = sum(len(findings.attempts) for findings in context.findings)
+    names = list(dict.fromkeys([*context.onlookers, *(findings.onlooker.name for findings in context.findings)]))
+    against = f"against the {'onlooker' if len(names) == 1 else 'onlookers'} {', '.join(map(repr, names))}"
+    if len(names) == len(context.findings) == 1:
+        seen = context.findings[0]
+        against += f", who {describe_onlooker(seen.onlooker, seen.exposure.cells.axes).partition(';')[0]}"
+    tested = f"Tested with {plural(tried, 'attack')} {against}." if tried else "No attack was tried."
+    low, high = exact_percent(context.plan.target.beta), exact_percent(1 - context.plan.target.beta)
+    limits = f"No group under {plural(context.plan.target.kappa, 'person')} is published, and nobody may be able to "
+    limits += f"infer a share below {low} or above {high}."
+    if not context.is_sound:
+        return "May I publish?", "No", f"{tested} {limits}"
+    lost = set(lost_tables(context))
+    kept = [axis for axis in context.axes if axis and axis not in lost]
+    only = f"Yes, {', '.join(kept) or 'the total'} only" if lost else "Yes"
+    if lost and len(kept) > MOST_AXES:
+        only = f"Yes, all but {', '.join(lost_tables(context))}"
+    return "May I publish?", only, f"{tested} {limits}"
+
+
+def _cost(context: ReportContext) -> tuple[str, str, str]:
+    question = "What did it cost?"
+    axes = {axis: groups for axis, groups in context.axes.items() if axis}
+    if not axes:
+        return question, "Nothing", "Only the total was asked for."
+    axis, _ = worst_axis(context)
+    categories = sum(group.members for group in axes[axis])
+    changed = categories - exact_categories(axes[axis])
+    shares = {
+        name: sum(group.people for group in groups if group.action is Action.EXACT)
+        / max(sum(group.people for group in groups), 1)
+        for name, groups in axes.items()
+    }
+    worst = sorted(axes, key=lambda name: shares[name])
+    worst = worst[: MOST_AXES + 1] if len(worst) > MOST_AXES + 2 else worst
+    kept = f"In exact groups: {', '.join(f'{percent(shares[name])} of people by {name}' for name in worst)}"
+    if len(axes) > len(worst):
+        least = min(share for name, share in shares.items() if name not in worst)
+        kept += f", and {percent(least)} or more by each of the other {len(axes) - len(worst):,} axes"
+    if not changed:
+        return question, "Nothing", "Every category that was asked for is exact."
+    return question, f"{changed:,} of {plural(categories, 'category')} of {axis}", f"{kept}."
+
+
+def _exposed(context: ReportContext) -> tuple[str, str, str]:
+    question, people, why = _exposed_by_size(context)
+    named = [" ".join(pair) for pair in context.plan.target.sensitive]
+    more = f" and {len(named) - 3:,} more" if len(named) > 3 else ""
+    return question, people, f"{why} Protected as sensitive: {', '.join(named[:3])}{more}." if named else why
+
+
+def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
+    question = "Who would be exposed if you published everything?"
+    seen = context.exposed
+    if not seen.cells:
+        if not context.plan.irregular and not context.is_sound:
+            together = "Together with what an onlooker already holds (earlier releases, facts), it discloses too much."
+            return question, "Somebody", f"{together} By itself, every group asked for is within the limits."
+        if not context.plan.irregular:
+            return question, "Nobody", "Every group asked for is large enough and within the limits."
+        return question, plural(context.plan.exposed_people, "person"), irregular_words(context.plan)
+    alike = [cell for cell in seen.cells if not cell.small]
+    small = [cell for cell in seen.cells if cell.small]
+    kappa = plural(context.plan.target.kappa, "person")
+    parts = [
+        _first_three(f"{plural(len(alike), 'group')} of nearly one mind", [(cell, cell.why) for cell in alike]),
+        _first_three(f"{plural(len(small), 'group')} under {kappa}", [(cell, f"{cell.people:,}") for cell in small]),
+    ]
+    people = f"{plural(seen.people, 'person')} in {plural(len(seen.cells), 'group')}"
+    return question, people, " ".join(part for part in parts if part)
+
+
+def _first_three(what: str, cells: Sequence[tuple[ExposedCell, str]]) -> str:
+    named = ", ".join(f"{' x '.join(cell.cell.values())} ({said})" for cell, said in cells[:3])
+    more = f" and {len(cells) - 3:,} more" if len(cells) > 3 else ""
+    return f"{what}: {named}{more}." if cells else ""
+
+
+def files_section(origin: Origin) -> Part:
+    facts: dict[str, object] = {}
+    if origin.folder:
+        if origin.is_published:
+            facts["publish"] = f"{origin.folder}/published"
+        facts["confidential: do not publish"] = f"{origin.folder}/confidential"
+    facts |= origin.facts
+    if origin.command:
+        facts["command"] = origin.command
+    if not facts:
+        return None
+    nothing = "" if origin.is_published or not origin.folder else "Nothing was published."
+    return Section("This release", nothing, Particulars(facts))
+
+
+def alternatives_section(context: ReportContext, origin: Origin) -> Part:
+    choices = context.alternatives
+    if len(choices) < 2 or not is_wanting(context):
+        return None
+    columns, rows = alternatives_rows(context)
+    best = max(choices, key=lambda choice: (choice.state == "certified", choice.share))
+    keeps = best.share > choices[0].share or (best.state == "certified" and choices[0].state != "certified")
+    example = _command(origin, best, choices[0].beta) if keeps else ""
+    forced = [
+        f"{', '.join(cell.cell.values())} ({plural(cell.people, 'person')}): {cell.why}"
+        for cell in context.exposed.cells
+    ]
+    is_tried = any(choice.state != NOT_COMPUTED for choice in choices[1:])
+    nothing = "No other choice that was computed keeps more." if is_tried else ""
+    table = Section(
+        "What else you could do",
+        Grid(columns, rows, roomy=columns[1:-2] if len(columns) > MOST_AXES + 3 else (), emphasis=0),
+        Paragraph(CHOOSING, "quiet"),
+        SLOW if any(choice.state == NOT_COMPUTED for choice in choices) else None,
+        "This choice keeps most:" if example else nothing,
+        Paragraph(example, "code"),
+        Fold("Groups that force it", Points(forced), is_open=False) if forced else None,
+    )
+    curve = [choice for choice in choices if choice.state == "certified" and choice.protect == choices[0].protect]
+    if len(curve) < 2:
+        return table
+    caption = "Categories that stay exact, by the limit: no group may be shown closer to one mind than this"
+    chart = Chart(lambda: strictness_chart(choices), caption, fits=True)
+    return Columns(table, OnPage(Section("Strictness and what is left", chart)))
+
+
+def _command(origin: Origin, choice: Choice, beta: float) -> str:
+    command = origin.command or "safemargin release project.toml --out other"
+    if origin.folder:
+        command = command.replace(f"--out {origin.folder}", f"--out {origin.folder}-{choice.protect}")
+    return f"{command} {choice.options(beta)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"The {names[0]} table" if len(names) == 1 else f"The tables {', '.join(names)}"
+
+
+def alternatives_rows(context: ReportContext) -> tuple[Sequence[str], list[list[str]]]:
+    """What other choices would publish: one row per choice, this release first."""
+    axes = [axis for axis in context.axes if axis]
+    columns = ["choice", *(f"{axis} exact" for axis in axes), "people exact", "add to the command"]
+    choices = context.alternatives
+    return columns, [
+        [
+            choice.words,
+            *(choice.kept.get(axis, "-") for axis in axes),
+            choice.people,
+            choice.options(choices[0].beta).removeprefix(f"--protect {choices[0].protect} ") if place else "",
+        ]
+        for place, choice in enumerate(choices)
+    ]

@@ -1,0 +1,34 @@
+"""The table of what an office asked for: every test that it names exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def rows() -> list[tuple[str, str]]:
+    lines = (ROOT / "docs/coverage_office.md").read_text(encoding="utf-8").splitlines()
+    return [(found[1], found[2]) for line in lines if (found := re.fullmatch(r"\| (.+) \| `(.+::.+)` \|", line))]
+
+
+@pytest.mark.parametrize(("finding", "test"), rows(), ids=lambda text: text.rpartition("::")[2][:40])
+def test_every_finding_has_a_test(finding: str, test: str) -> None:
+    path, _, name = test.partition("::")
+    assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), finding
+
+
+def test_the_table_lists_all_findings() -> None:
+    assert len(rows()) > 70
+
+
+def test_limits_have_a_reason_and_sources() -> None:
+    """What `init` proposes is what the page about limits explains, beside what others use."""
+    page = (ROOT / "docs/target.md").read_text(encoding="utf-8")
+    section = page.partition("## Which limits to choose")[2].partition("\n## ")[0]
+    proposed = (ROOT / "src/safemargin/release/init.py").read_text(encoding="utf-8")
+    assert "`init` proposes 5 %, 30 people and ± 3" in section
+    assert "beta = 0.05 " in proposed and "kappa = 30 " in proposed and "tau = 3 " in proposed
+    sources = [line.split("|")[3] for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(sources) >= 4 and all("](http" in source or "section" in source for source in sources)
