@@ -4,14 +4,17 @@
 
 `PYTHON` is an interpreter that has `cell-key-perturbation` and `acro`, or `pytauargus`; whatever is not installed is
 listed with the reason. Where two programs answer the same question the run fails if the answers differ. `--out` writes
-the table into the page between its marks. Seconds are wall seconds of the call alone, best of three where it takes less
-than two seconds; read the ratios, since they come from the same minutes of the same machine.
+the table into the page between its marks. Seconds are CPU seconds (user and system, all threads and child processes) of
+the call alone, best of three where it takes less than two. `before.json` has an earlier run: its ratios are the column
+`before`. Read the ratios, since both sides of one come from the same minutes of the same machine.
 """
 
 import argparse
 import csv
+import json
 import platform
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -42,17 +45,22 @@ from safemargin.suppress.suppress import find_pattern
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.design import Design, Measurements, build_spine
 from safemargin.topdown.least_squares import fit
-from safemargin.voting.chances import enumerate_votes
 from safemargin.voting.election import Election, uniform
+from safemargin.voting.grid import enumerate_votes
 from safemargin.voting.rules import rule_named
 
 MARKS = "<!-- benchmarks/all.py -->"
 VERSIONS = ("duckdb", "polars", "pandas", "pyspark", "highspy", "scipy", "opendp", "numpy")
 NEVER = {
-    "sdcTable, GaussSuppression and ptable (R)": "R is in Debian, these packages are not, and CRAN is not at hand",
-    "Tumult Analytics": "pip did not end its installation in five minutes",
+    "sdcTable, GaussSuppression and ptable (R)": (
+        "Debian has R 4.2.2, but none of these packages (`apt-cache search r-cran`), and CRAN is not at hand"
+    ),
+    "Tumult Analytics": (
+        "on Python 3.11 it needs PySpark below 3.6, which pip had not installed after 15 minutes on a busy machine"
+    ),
 }
 QUICK = 2.0
+BEFORE = json.loads(Path(__file__).with_name("before.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -66,20 +74,33 @@ class Line:
     answers: str
 
     def __str__(self) -> str:
-        if self.theirs is None:
-            return f"| {self.question} | {self.peer} | {self.ours:.3g} | | | {self.answers} |"
-        ratio = self.theirs / max(self.ours, 1e-9)
-        said = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
-        return f"| {self.question} | {self.peer} | {self.ours:.3g} | {self.theirs:.3g} | {said} | {self.answers} |"
+        then = BEFORE["lines"].get(self.question.partition(":")[0], {}).get(self.peer, {})
+        before = _ratio(then.get("ours"), then.get("peer"))
+        theirs = "" if self.theirs is None else f"{self.theirs:.3g}"
+        after = _ratio(self.ours, self.theirs)
+        return f"| {self.question} | {self.peer} | {self.ours:.3g} | {theirs} | {before} | {after} | {self.answers} |"
+
+
+def _ratio(ours: float | None, theirs: float | None) -> str:
+    if ours is None or theirs is None:
+        return ""
+    ratio = theirs / max(ours, 1e-9)
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def cpu() -> float:
+    """Seconds of the processor that this process has used, and the processes that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Wall seconds of the best run, and what it returned."""
+    """CPU seconds of the best run, and what it returned."""
     best, found = float("inf"), None
     for _ in range(3):
-        start = time.perf_counter()
+        start = cpu()
         found = call()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, cpu() - start)
         if best > QUICK:
             break
     return best, found
@@ -129,11 +150,9 @@ def bounds() -> list[Line]:
         decided = bench_bounds.timed(bench_bounds.decide, tables)
         words = f"10x10x10, mean count {rate:g}"
         lines += [
-            Line(f"all linear bounds, {words}", "HiGHS, cold", real.wall, cold.wall, "the same on the sample"),
-            Line(f"all linear bounds, {words}", "scipy linprog", real.wall, scipy.wall, "the same on the sample"),
-            Line(
-                f"cells known to within 3, {words}", "HiGHS, cold", decided.wall, cold.wall, "ours for integer tables"
-            ),
+            Line(f"all linear bounds, {words}", "HiGHS, cold", real.cpu, cold.cpu, "the same on the sample"),
+            Line(f"all linear bounds, {words}", "scipy linprog", real.cpu, scipy.cpu, "the same on the sample"),
+            Line(f"cells known to within 3, {words}", "HiGHS, cold", decided.cpu, cold.cpu, "ours for integer tables"),
         ]
     return lines
 
@@ -271,10 +290,12 @@ def page(lines: list[Line]) -> str:
         except PackageNotFoundError:
             known.append(f"{name} not installed")
     listed = [
-        f"Python {platform.python_version()}, {', '.join(known)}; two cores of a machine on which other programs ran.",
+        f"Python {platform.python_version()}, {', '.join(known)}; two cores of a machine on which other programs ran. "
+        f"*Before* are the ratios of {BEFORE['seconds']} seconds in the run of {BEFORE['date']} "
+        f"(commit {BEFORE['commit']}, `benchmarks/before.json`).",
         "",
-        "| question | peer | ours, s | peer, s | peer / ours | answers |",
-        "|---|---|---|---|---|---|",
+        "| question | peer | ours, CPU s | peer, CPU s | peer / ours before | after | answers |",
+        "|---|---|---|---|---|---|---|",
         *map(str, lines),
         "",
         "Not run:",

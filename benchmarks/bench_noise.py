@@ -18,7 +18,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.noise.records import RecordColumns, read_cells
+from safemargin.noise.columns import RecordColumns
+from safemargin.noise.records import read_cells
 from safemargin.samplers import (
     HASHED,
     DiscreteGaussian,

@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable
 
 from safemargin.core import no_progress
-from safemargin.voting.chances import Chances, enumerate_votes
-from safemargin.voting.convolution import convolve, grid_of
+from safemargin.voting.chances import Chances
+from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Election, uniform
-from safemargin.voting.fourier import transform
+from safemargin.voting.elimination import count_transfers
+from safemargin.voting.grid import convolve, enumerate_votes, grid_of, transform
 from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails
 from safemargin.voting.rules import rule_named
-from safemargin.voting.transfers import count_transfers
 
 CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
     ("borda", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
-    ("borda", 50, "FFT", lambda e: transform(e.kinds, grid_of(e.kinds), no_progress)),
+    ("borda", 50, "FFT", lambda e: transform(e.kinds, grid_of(e.kinds), crossings(e.kinds), no_progress)),
     ("maximin", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
     ("stv", 50, "dynamic programming", lambda e: count_transfers(e.kinds)),
     ("plurality", 2000, "trails", lambda e: count_trails(e.kinds)),

@@ -40,15 +40,15 @@ LINKED: list[tuple[tuple[int, ...], float, list[tuple[int, ...]], int]] = [
 STOP = 900.0
 
 PEER = """
-import json, sys, time
+import json, os, sys
 import pandas as pd
 from pytauargus import protect
 rows = pd.read_csv(sys.argv[1], dtype=str)
 rows["one"] = 1
-start = time.time()
+start = sum(os.times()[:4])  # tau-ARGUS is a program of its own, which has ended then
 result = protect(rows, list(rows.columns[:-1]), response="one", safety_rules="FREQ(4,30)", suppress=sys.argv[2])
 result.tables[0].dataframe().to_csv(sys.argv[3], index=False)
-print(json.dumps({"seconds": time.time() - start}))
+print(json.dumps({"seconds": sum(os.times()[:4]) - start}))
 """
 
 

@@ -21,7 +21,7 @@ from safemargin.topdown.design import Design, Measurements, build_spine, combine
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.steps import add_noise, estimate, publish_measurements
+from safemargin.topdown.run import add_noise, estimate, publish_measurements
 from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
 from safemargin.ui import to_svg

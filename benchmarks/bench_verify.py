@@ -27,11 +27,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.election.blind import EXPONENT, ROOTS, SALT, BlindKey, encode_pss
 from safemargin.election.board import Board, make_entry, sign_head
-from safemargin.election.keys import Secret, new_seed, write_whole
+from safemargin.election.keys import new_seed
 from safemargin.election.manifest import TOTAL, KnownElection
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.records import ANSWER, Record, RecordFormat, token_message
+from safemargin.election.secret import Secret
 from safemargin.election.setup import make_manifest, public_keys
+from safemargin.io import write_whole
 
 PRIMES, BITS = 32, 2048
 BLOCK = 10_000
