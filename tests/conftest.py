@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -27,6 +28,10 @@ os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes th
 ROOT = Path(__file__).parent.parent
 # Programs that tests start find the code beside the tests, whichever checkout is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+# Bytecode is kept, whatever the environment says: without it every worker compiles all tests (12 CPU s each), and every
+# program that a test starts compiles the package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 DATA = ROOT.parent / "shared" / "data"
 
 
