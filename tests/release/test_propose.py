@@ -165,14 +165,53 @@ def test_bands_missing_values_and_commas(tmp_path: Path) -> None:
     assert table.schema.axis("work").categories == ("farm", "shop", "unknown") and "no answer" in table.schema.options
 
 
-def test_a_column_that_settles_the_answer_is_no_axis(tmp_path: Path) -> None:
-    """Each candidate has one party: a table by candidate would be unanimous in every row."""
-    party = {"Ann": "D", "Bo": "R", "Cy": "D"}
-    lines = [f"w{w},{mode},{name},{party[name]},{3 + w}" for w in range(9) for mode in "em" for name in party]
-    (tmp_path / "v.csv").write_text("\n".join(["ward,mode,candidate,party,votes", *lines]) + "\n")
-    text, project, _ = proposed(tmp_path / "v.csv")
-    assert list(project["axes"]) == ["ward", "mode"] and project["data"]["answer"] == "party"
-    assert "# Skipped: column 'candidate' settles the answer: each of its values has one 'party'." in text
+PARTY = {"Ann": "D", "Bo": "R", "Cy": "D"}
+
+
+def votes_by_ward(path: Path, columns: str, contests: dict[str, list[str]]) -> Path:
+    """Votes of nine wards by mode; ward 8 has every contest, the others have one each."""
+    names = list(contests)
+    lines = [
+        f"{contest},w{w},{mode},{name},{PARTY.get(name, 'none')},{30 + 3 * w + 7 * (mode == 'e') + 5 * place}"
+        for w in range(9)
+        for contest in (names if w == 8 else names[w % len(names) :][:1])
+        for mode in "em"
+        for place, name in enumerate(contests[contest])
+    ]
+    path.write_text("\n".join([columns, *lines]) + "\n")
+    return path
+
+
+def test_columns_that_settle_the_answer_or_follow_from_it_are_no_axes(tmp_path: Path) -> None:
+    """Each candidate has one party: a table of either by the other would be all or nothing in every row."""
+    for columns, answer, skipped in (
+        ("county,ward,mode,candidate,party,votes", "candidate", "'party' follows from the answer: each"),
+        ("county,ward,mode,name,party,votes", "party", "'name' settles the answer: each of its values has one 'party'"),
+    ):
+        folder = tmp_path / answer
+        folder.mkdir()
+        text, project, _ = proposed(votes_by_ward(folder / "v.csv", columns, {"1": list(PARTY)}))
+        assert list(project["axes"]) == ["ward", "mode"] and project["data"]["answer"] == answer
+        assert "contest" not in project["data"] and f"# Skipped: column {skipped}" in text
+
+
+def test_one_contest_of_several_is_proposed(tmp_path: Path) -> None:
+    """Two districts elect different people, but write-ins stand in both: the larger contest is kept, alone."""
+    contests = {"001": ["Ann", "Bo", "Write-in"], "004": ["Cy", "Di", "Write-in"]}
+    path = votes_by_ward(tmp_path / "v.csv", "district,ward,mode,candidate,party,votes", contests)
+    text, project, table = proposed(path)
+    assert project["data"]["contest"] == {"district": "001"} and "write a project for each" in text
+    assert list(project["axes"]) == ["ward", "mode"] and table.schema.options == ("Ann", "Bo", "Write-in")
+    assert table.schema.axis("ward").categories == ("w0", "w2", "w4", "w6", "w8")
+    votes = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    assert table.totals.sum() == sum(int(vote[-1]) for vote in votes if vote[0] == "001")
+    assert "'party' settles the answer" in text  # within one contest
+
+
+def test_districts_that_vote_on_the_same_answers_are_an_axis(tmp_path: Path) -> None:
+    same = {"001": ["Ann", "Bo"], "004": ["Ann", "Bo"]}
+    _, project, _ = proposed(votes_by_ward(tmp_path / "v.csv", "district,ward,mode,candidate,party,votes", same))
+    assert "contest" not in project["data"] and list(project["axes"]) == ["district", "ward", "mode"]
 
 
 def test_a_column_of_ages_is_an_axis_where_there_is_no_other(tmp_path: Path) -> None:

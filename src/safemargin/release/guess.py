@@ -1,21 +1,30 @@
 """The likely part of every column of an unknown data file: the answer, counts, axes, wider areas, numbers to band."""
 
-import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray
-from safemargin.io import MOST_LABELS, BadText, Profiles, Source, Survey, is_number, natural_order, whole_number
+from safemargin.io import MOST_LABELS, Profiles, Source, Survey, natural_order, whole_number
+from safemargin.release.column_texts import (
+    AGE_WORDS,
+    band_place,
+    has_comma,
+    is_scale_value,
+    is_whole,
+    missing_among,
+    proposed_bands,
+    total_among,
+    words,
+)
 
-ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "party", "income", "option", "candidate")
+ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "candidate", "party", "income", "option")
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 IDENTIFIER_WORDS = {"id", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid"}
 AREA_WORDS = {"area", "code", "county", "district", "municipality", "precinct", "region", "state", "ward", "zip"}
+CONTEST_WORDS = {"contest", "district", "election", "item", "measure", "office", "question", "race", "seat"}
 SCALE_WORDS = {"age", "ages", "year", "years", "grade", "score", "rating", "decile", "quintile", "band"}
 
 MOST_OPTIONS = 50
@@ -26,18 +35,10 @@ FEWEST_VALUES = 20
 LONG_TEXT = 40
 MOSTLY = 0.9
 LEAST_COUNTS = 0.5
+LEAST_OWN = 0.5
+"""Share of the rows of several contests whose answer stands in one of them only."""
 CHANCES = 4
 """A column depends on another if pure chance would have broken that at least this often."""
-
-_BETWEEN = re.compile(
-    r"(?:ages?|aged|from|[$€£]|\s)*([0-9]+)\s*k?\s*(?:-|–|—|to)\s*[$€£]?([0-9]+)\s*(?:years|k|\s)*", re.I
-)
-_BELOW = re.compile(
-    r"(?:under|below|less than|up to|<=?|≤)\s*[$€£]?([0-9]+).*|([0-9]+)\s*(?:and|or) (?:under|less).*", re.I
-)
-_ABOVE = re.compile(
-    r"(?:over|above|more than|>=?|≥)\s*[$€£]?([0-9]+).*|([0-9]+)\s*(?:\+|(?:and|or) (?:over|older|more)).*", re.I
-)
 
 
 @dataclass(frozen=True)
@@ -65,31 +66,8 @@ class Guess:
     skipped: Mapping[str, str]
     missing: tuple[str, ...] = ()
     has_commas: bool = False
-
-
-def words(name: str) -> set[str]:
-    """The words in a column name, lower case.
-
-    >>> sorted(words("VotedFor_2020"))
-    ['2020', 'for', 'voted']
-    """
-    return {word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+", name)}
-
-
-def band_place(label: str) -> tuple[int, int] | None:
-    """Where a band of numbers stands on its scale, or nothing if `label` is no band.
-
-    >>> sorted(["65+", "18-29", "under 18"], key=band_place)
-    ['under 18', '18-29', '65+']
-    """
-    text = label.strip()
-    if (band := _BETWEEN.fullmatch(text)) and int(band[1]) <= int(band[2]):
-        return 1, int(band[1])
-    if band := _BELOW.fullmatch(text):
-        return 0, int(band[1] or band[2])
-    if band := _ABOVE.fullmatch(text):
-        return 2, int(band[1] or band[2])
-    return None
+    contest: Mapping[str, str] = field(default_factory=dict)
+    """Columns that name the contest, each with the value to keep, where a file holds several contests."""
 
 
 def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
@@ -112,12 +90,20 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
                 f"{path}: column {name!r}: {total!r} looks like the sum of other rows, which would count people twice; "
                 "remove these rows, or skip them by data.skip in a project; rename it if it is a category"
             )
+    contest, profiles = _contest(profiles, axes, answer)
     answers, codes = profiles.column(answer)
     missing = missing_among(label for labels in profiles.labels for label in labels)
+    axes = tuple(name for name in axes if name not in contest)
     settled = {
         name: f"settles the answer: each of its values has one {answer!r}"
         for name in axes
         if _depends(profiles, name, answer)
+    }
+    # By such a column every count would be all or nothing. Data files of elections have the party beside the candidate.
+    settled |= {
+        name: f"follows from the answer: each {answer!r} has one {name!r}"
+        for name in axes
+        if name not in settled and _depends(profiles, answer, name)
     }
     axes = tuple(name for name in axes if name not in settled)
     if not (axes or alone):
@@ -136,7 +122,28 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
         {name: reason for name, reason in {**odd, **settled, **same}.items() if name != count},
         missing,
         any(has_comma(text) for number in numbers for text in survey.examples[number.column]),
+        contest,
     )
+
+
+def _contest(profiles: Profiles, axes: tuple[str, ...], answer: str) -> tuple[dict[str, str], Profiles]:
+    """Columns that name the contest, each with the value of most rows, and the rows of that contest.
+
+    A contest has answers of its own; a few, such as write-ins, may stand in all contests.
+    """
+    contest: dict[str, str] = {}
+    for name in axes:
+        (labels, codes), (answers, chosen) = profiles.column(name), profiles.column(answer)
+        rows = np.zeros((len(answers), len(labels)), dtype=np.int64)
+        np.add.at(rows, (chosen, codes), profiles.counts)
+        own = (rows > 0).sum(axis=1) == 1
+        if not words(name) & CONTEST_WORDS or rows[own].sum() < LEAST_OWN * rows.sum():
+            continue
+        if not _depends(profiles, name, answer) and _depends(profiles.where(own[chosen]), answer, name):
+            largest = int(rows.sum(axis=0).argmax())
+            contest[name] = labels[largest]
+            profiles = profiles.where(codes == largest)
+    return contest, profiles
 
 
 def _number(survey: Survey, name: str) -> AxisGuess:
@@ -277,95 +284,3 @@ def _axis(profiles: Profiles, name: str, levels: tuple[str, ...]) -> AxisGuess:
         return AxisGuess(name, tuple(categories), True, levels, empty)
     scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(categories)
     return AxisGuess(name, tuple(categories), scaled, levels, empty)
-
-
-AGE_WORDS = {"age", "ages", "alter", "edad"}
-AGES = (18, 30, 45, 65)
-"""Usual bands of adults: young, middle, before and after retirement."""
-OLDEST = 120
-MISSING = frozenset(["?", "na", "n/a", "nan", "null", "none given", "#n/a", "-", ".", "missing"])
-"""Words for nothing, in small letters."""
-MOST_BANDS = 8
-_TOTAL = re.compile(
-    r"(grand )?(sub)?totals?|total (votes|people|persons|population|ballots|cast|voters|count)|all|overall|sum|_t", re.I
-)
-_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
-
-
-def total_among(labels: Iterable[str]) -> str | None:
-    """The first label that looks like the sum of others.
-
-    >>> total_among(["North", "Grand Total"]), total_among(["Allen", "Total Recall"])
-    ('Grand Total', None)
-    """
-    return next((label for label in labels if _TOTAL.fullmatch(label.strip())), None)
-
-
-def missing_among(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels that look like no answer, or no category."""
-    return tuple(dict.fromkeys(label.strip() for label in labels if label.strip().lower() in MISSING))
-
-
-def has_comma(text: str) -> bool:
-    """Whether a text is a number with a decimal comma; `1,234` may also be a thousand."""
-    return bool(_COMMA.fullmatch(text)) and not _THOUSANDS.fullmatch(text)
-
-
-def is_date(text: str) -> bool:
-    """Whether a text is a date such as 1980-12-31, with or without a time."""
-    return bool(_DATE.fullmatch(text))
-
-
-def is_scale_value(text: str) -> bool:
-    """Whether a text can be put into bands."""
-    return is_number(text) or has_comma(text) or is_date(text)
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a count."""
-    try:
-        whole_number(text)
-    except BadText:
-        return False
-    return True
-
-
-def proposed_bands(words: Iterable[str], texts: Sequence[str]) -> str:
-    """Bands for a column with these words in its name and these values, as TOML; empty if there are none.
-
-    >>> proposed_bands(["age"], ["17", "40", "52"]), proposed_bands(["pay"], [str(pay) for pay in range(900, 9000, 7)])
-    ('[18, 30, 45]', '[3000, 5000, 7000]')
-    >>> proposed_bands(["gain"], ["0"] * 9 + ["500"])
-    '[1]'
-    """
-    days = sorted(text[:10] for text in texts if is_date(text))
-    if 2 * len(days) > len(texts):
-        return _decades(days)
-    plain = [text.replace(",", ".") if has_comma(text) else text for text in texts]
-    values = sorted(value for value in (float(text) for text in plain if is_number(text)) if math.isfinite(value))
-    if not values or values[0] == values[-1]:
-        return ""
-    edges: list[float] = [age for age in AGES if values[0] < age <= values[-1]]
-    if not (AGE_WORDS & set(words) and values[0] >= 0 and values[-1] <= OLDEST and edges):
-        low, middle, high = (values[len(values) * part // 4] for part in (1, 2, 3))
-        if low < high:
-            step = 10 ** math.floor(math.log10(high - low))
-            edges = sorted({round(round(value / step) * step, 9) for value in (low, middle, high)})
-        else:  # most values are equal, often 0: those above it are a band
-            edges = [math.floor(middle) + 1]
-        edges = [edge for edge in edges if values[0] < edge <= values[-1]]
-    return f"[{', '.join(f'{edge:.9g}' if edge < 1e9 else str(int(edge)) for edge in edges)}]" if edges else ""
-
-
-def _decades(days: Sequence[str]) -> str:
-    try:
-        first, last = date.fromisoformat(days[0]).year, date.fromisoformat(days[-1]).year
-    except ValueError:
-        return ""
-    for step in (1, 5, 10, 20, 50, 100, 1000):
-        years = range(first // step * step + step, last + 1, step)
-        if len(years) < MOST_BANDS:
-            return f"[{', '.join(f'{year:04}-01-01' for year in years)}]" if years else ""
-    return ""

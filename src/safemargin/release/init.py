@@ -151,6 +151,9 @@ def _data_lines(path: Path, file: str, tables: tuple[str, ...], survey: Survey, 
         yield 'decimal = ","    # the decimal sign of numbers'
     if guessed.count is not None:
         yield f"count = {_text(guessed.count)}    # how many people a row stands for"
+    if guessed.contest:
+        kept = ", ".join(f"{_quoted(column)} = {_text(value)}" for column, value in guessed.contest.items())
+        yield f"contest = {{{kept}}}    # one contest of several, that with most rows: write a project for each"
 
 
 def _skipped_lines(guessed: Guess) -> Iterator[str]:
@@ -197,7 +200,11 @@ def _text(value: str) -> str:
 
 def _key(name: str) -> str:
     """A column name as the key of an axis; reserved names get a tail."""
-    key = _name(name)
+    return _quoted(_name(name))
+
+
+def _quoted(key: str) -> str:
+    """A key as TOML wants it."""
     return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _text(key)
 
 

@@ -67,6 +67,19 @@ def test_exposed_groups_by_the_definition(tmp_path: Path, seed: int) -> None:
     assert seen.people == people
 
 
+def test_answers_that_many_groups_never_gave_hint_at_several_contests(tmp_path: Path) -> None:
+    """In half of the places nobody gave a common answer; where every place has both answers, nothing is said."""
+    split: Counts = {(place, mode): (0, 90) if place < "e" else (80, 10) for place in "abcdefgh" for mode in "xy"}
+    shared: Counts = {(place, mode): (30 + 5 * (mode == "x"), 40) for place in "abcdefgh" for mode in "xy"}
+    for counts, said in ((split, "In 4 of 8 large groups of place nobody chose yes: if the data hold"), (shared, "")):
+        folder = tmp_path / ("split" if said else "shared")
+        folder.mkdir()
+        options = {"answer": "answer", "by": ["place", "mode"], "count": "people"}
+        project, source = project_of(written(folder, counts), options)
+        hint = exposed(read_inputs(project, source).table, Target()).hint
+        assert hint.startswith(said) and bool(hint) == bool(said)
+
+
 BLOC: Counts = {
     ("a", "x"): (61, 79),
     ("a", "y"): (75, 75),

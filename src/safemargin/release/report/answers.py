@@ -153,6 +153,7 @@ def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
     parts = [
         _first_three(f"{plural(len(alike), 'group')} of nearly one mind", [(cell, cell.why) for cell in alike]),
         _first_three(f"{plural(len(small), 'group')} under {kappa}", [(cell, f"{cell.people:,}") for cell in small]),
+        seen.hint,
     ]
     people = f"{plural(seen.people, 'person')} in {plural(len(seen.cells), 'group')}"
     return question, people, " ".join(part for part in parts if part)

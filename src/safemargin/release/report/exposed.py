@@ -10,6 +10,9 @@ from safemargin.ui import Map, Square, named_cell_label, percent, plural
 
 MOST_COLUMNS = 130
 """Columns of a map; where an axis has more categories, those with somebody exposed come first."""
+EXPECTED, MANY = 10, 0.2
+"""How many people of a group would give an answer by its share of all people, where nobody does (by chance: e^-10), and
+the share of the groups of an axis in which that happens before a hint is shown."""
 KINDS = {"exposed": "exposed if published exactly", "within": "within limits"}
 
 
@@ -30,6 +33,8 @@ class ExposedGroup:
     cells: tuple[ExposedCell, ...] = ()
     people: int = 0
     map: Map | None = None
+    hint: str = ""
+    """What the data may hold that no limit can mend."""
 
 
 def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = ()) -> ExposedGroup:
@@ -48,7 +53,24 @@ def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = (
                 listed.add(key)
                 cells.append(cell)
     found = tuple(sorted(cells, key=lambda cell: (cell.small, -cell.people)))
-    return ExposedGroup(found, _people_in(table, found), _map(table, limits))
+    hint = next((hint for name in names if (hint := _several_contests(table, name, limits))), "")
+    return ExposedGroup(found, _people_in(table, found), _map(table, limits), hint)
+
+
+def _several_contests(table: Table, axis: str, limits: Limits) -> str:
+    """A sentence, where many groups of an axis have nobody with an answer that many people gave."""
+    votes = table.margin((axis,)).counts
+    expected = votes.sum(axis=1, keepdims=True) * (table.totals / max(table.totals.sum(), 1)) >= EXPECTED
+    absent, groups = ((votes == 0) & expected).sum(axis=0), expected.sum(axis=0)
+    often = np.where(absent >= np.maximum(MANY * groups, 2), absent, 0)
+    if len(table.schema.options) < 2 or not often.max():
+        return ""
+    option = int(often.argmax())
+    return (
+        f"In {absent[option]:,} of {plural(int(groups[option]), 'large group')} of {axis} nobody chose "
+        f"{table.schema.options[option]}: if the data hold several contests, release each by itself (contest, in the "
+        "section [data] of a project)."
+    )
 
 
 def judge(table: Table, target: Target, axes: tuple[str, ...]) -> list[ExposedCell]:
