@@ -48,11 +48,14 @@ def public_page(
             Section(
                 "Against whom",
                 f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
-                "Status says how a count is published: exact; merged: several categories together; noised: with random "
-                "noise; suppressed: not published.",
                 Fold("The rule by which groups are protected", rule),
             ),
-            Section("Tables", *sections),
+            Section(
+                "Tables",
+                "Status says how a count is published: exact; merged: several categories together; noised: with random "
+                "noise; suppressed: not published.",
+                *sections,
+            ),
             Section(
                 "How to check",
                 "The hashes below are those of the files beside this page.",
