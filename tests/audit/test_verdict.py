@@ -27,6 +27,32 @@ def test_small_printed_counts_are_a_finding(
     assert run("audit", path, "--kappa", "1").code == 0, "then no group is small"
 
 
+def test_unanimous_groups_and_nearly_unanimous_ones_are_counted_apart(tmp_path: Path) -> None:
+    """Two groups are unanimous; in three more all but 1, 2 and 3 people answered alike, in one all but 4.
+
+    They have fewer people than the minimum group; in larger ones, all but 2 of 40 would lie within the limits.
+    """
+    others = {"a": 0, "b": 0, "c": 1, "d": 2, "e": 3, "f": 4, "g": 10}
+    path = table(
+        tmp_path, "town,option,count\n" + "".join(f"{t},yes,{20 - n}\n{t},no,{n}\n" for t, n in others.items())
+    )
+    findings = audit([path], tau=3)
+    attempt = findings.to_json()["attacks"][0]
+    assert (attempt["unanimous"], attempt["nearly_unanimous"], len(attempt["findings"])) == (2, 3, 5)
+    words = (
+        "2 of 7 non-empty groups are unanimous: how 40 people answered can be read off the tables; in 3 more, all but "
+        "1 to 3 people answered alike"
+    )
+    assert attempt["summary"] == words and words in findings.to_html() and words in findings.to_text(400)
+    first = audit([path], tau=1).attempts[0]
+    assert first.summary.endswith("; in 1 more, all but 1 person answered alike")
+    exact = audit([path]).to_json()["attacks"][0]
+    assert (exact["unanimous"], exact["nearly_unanimous"], len(exact["findings"])) == (2, 0, 2)
+    assert exact["summary"] == words.partition(";")[0]
+    alone = audit([table(tmp_path, "town,option,count\na,yes,18\na,no,2\nb,yes,20\nb,no,20\n")], tau=3).attempts[0]
+    assert alone.summary == "none of 2 non-empty groups is unanimous; in 1, all but 1 to 3 people answered alike"
+
+
 def test_what_is_printed_is_not_called_disclosed_beside_nothing_found(tmp_path: Path) -> None:
     rows = [(f"t{n}", age, 0 if (n + len(age)) % 3 else 10 + n) for n in range(35) for age in ("old", "young")]
     path = table(tmp_path, "town,age,count\n" + "".join(f"{town},{age},{n}\n" for town, age, n in rows))

@@ -346,6 +346,6 @@ def test_categories_without_people_are_no_groups() -> None:
     ages = ["18-29", "30-44", "45-59", "60-74", "75+"]
     rows = [{"age": a, "v": v, "n": n} for a, n in zip(ages, (30, 0, 25, 0, 40), strict=True) for v in ("yes", "no")]
     for by in ({"age": {"ordered": True, "categories": ages}}, ["age"]):
-        made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=30))  # type: ignore[arg-type]
+        made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=30, tau=0))  # type: ignore[arg-type]
         assert [sorted(decision.group) for decision in made.plan.axis("age")] == [["18-29"], ["45-59"], ["75+"]]
         assert all(str(decision.action) == "exact" for decision in made.plan.axis("age"))

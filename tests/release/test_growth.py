@@ -41,7 +41,7 @@ def disclosed(order: int, target: Target) -> int:
 
 @pytest.mark.parametrize("kappa", [1, 3])
 def test_what_grows_is_what_enumeration_finds(kappa: int) -> None:
-    target = Target(beta=0.2, kappa=kappa)
+    target = Target(beta=0.2, kappa=kappa, tau=0)
     result = growth(rows(), answer="v", by=["r", "c"], order=2, target=target)
     both = {point.order: point for point in result.points if point.axes == ("r", "c")}
     assert {order: point.disclosed for order, point in both.items()} == {n: disclosed(n, target) for n in (1, 2)}
@@ -76,5 +76,5 @@ def test_nothing_disclosed_is_said_so_and_large_sets_are_named(monkeypatch: pyte
 
 
 def test_the_picture_is_drawn() -> None:
-    result = growth(rows(), answer="v", by=["r", "c"], target=Target(kappa=1))
+    result = growth(rows(), answer="v", by=["r", "c"], target=Target(kappa=1, tau=0))
     assert "<svg" in to_svg(growth_chart(result))

@@ -102,7 +102,7 @@ def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:
         "total", (), (), frozen([[]], 0), ("yes",), frozen([0]), frozen([9]), frozen([9]), ("exact",)
     )
     entry = Entry(
-        "p", "c", "Ü", Target(kappa=7), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
+        "p", "c", "Ü", Target(kappa=7, tau=0), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
         {("site",): {("a",): 20}}, {"somebody": ("a",)}, 2, 0.5,
     )  # fmt: skip
     record(tmp_path / "l.sqlite", entry, Chain("k"), 0, tmp_path / "out", {"a": b""})

@@ -207,5 +207,5 @@ def test_loose_intervals_are_called_so_and_never_start_below_nobody() -> None:
 def test_an_axis_of_two_categories_is_omitted_if_one_is_sensitive() -> None:
     """Two categories, one of them sensitive: the other covers it, so that the axis is omitted."""
     place = Town(("p",), (("a", "b"),), ("yes", "no"), {("a",): 50, ("b",): 60}, {("a",): (20, 30), ("b",): (30, 30)})
-    plan = decide(place.table(), Target(sensitive=(("p", "a"),)))
+    plan = decide(place.table(), Target(sensitive=(("p", "a"),), kappa=10, tau=0))
     assert [d.action for d in plan.axis("p")] == [Action.SUPPRESSED]

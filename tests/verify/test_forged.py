@@ -131,7 +131,9 @@ def test_slack_that_the_files_do_not_have(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, slack=20), sources, slack=20, target=Target())
+    proofs = prove_intervals(
+        tables, onlooker, infer(tables, onlooker, slack=20), sources, slack=20, target=Target(kappa=10, tau=0)
+    )
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "off by up to 20 (slack); the files say 0" in intervals(folder)
 
@@ -263,7 +265,9 @@ def test_certificate_about_the_total_only(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, target=()), sources, target=Target())
+    proofs = prove_intervals(
+        tables, onlooker, infer(tables, onlooker, target=()), sources, target=Target(kappa=10, tau=0)
+    )
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "its target names no axis" in intervals(folder)
 

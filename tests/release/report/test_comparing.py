@@ -76,7 +76,7 @@ COMPARISON = Comparison(
         name: (PropertyAnswer("yes", "all <b>bold</b>"), PropertyAnswer("partly", "some"), PropertyAnswer("no", "none"))
         for name in PROPERTY_WORDS
     },
-    target=Target(),
+    target=Target(kappa=10, tau=0),
     threshold=10,
     people=20_000,
     cells=336,
