@@ -157,7 +157,9 @@ def test_pairs_of_cycles_disclose_nobody(tmp_path: Path, kind: str) -> None:
 
 
 def entry(**more: Any) -> Entry:
-    return Entry("p", "2025", "", Target(**more.pop("target", {})), {}, (), 9, 9, "", (), **more)
+    return Entry(
+        "p", "2025", "", Target(**{"kappa": 10, "tau": 0, **more.pop("target", {})}), {}, (), 9, 9, "", (), **more
+    )
 
 
 def test_a_weaker_target_is_named() -> None:

@@ -56,7 +56,9 @@ def test_the_command_writes_a_page_and_a_document(
     run: Run = in_process(monkeypatch, capsys)
     text = "r,c,v\n" + "".join(f"{row['r']},{row['c']},{row['v']}\n" for row in rows())
     (tmp_path / "d.csv").write_text(text)
-    (tmp_path / "p.toml").write_text('[data]\nfile = "d.csv"\nanswer = "v"\n[axes.r]\n[axes.c]\n[target]\nkappa = 1\n')
+    (tmp_path / "p.toml").write_text(
+        '[data]\nfile = "d.csv"\nanswer = "v"\n[axes.r]\n[axes.c]\n[target]\nkappa = 1\ntau = 0\n'
+    )
     ran = run("growth", "p.toml", "--out", "g.html", "--json")
     assert ran.code == 0 and "cells per person" in (tmp_path / "g.html").read_text()
     assert set(ran.document) == {"schema", "points", "begins", "skipped"}
@@ -67,10 +69,10 @@ def test_the_command_writes_a_page_and_a_document(
 
 def test_nothing_disclosed_is_said_so_and_large_sets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [{"r": "ab"[n % 2], "c": "xy"[n % 3 % 2], "v": "yes" if n % 5 < 2 else "no"} for n in range(600)]
-    result = growth(many, answer="v", by=["r", "c"], order=1)
+    result = growth(many, answer="v", by=["r", "c"], order=1, target=Target(kappa=10, tau=0))
     assert result.begins == {1: None} and "no measured set of axes discloses a cell" in result.to_text()
     monkeypatch.setattr(import_module("safemargin.release.growth"), "MOST_CELLS", 2)
-    assert growth(many, answer="v", by=["r", "c"], order=1).skipped == ("r x c",)
+    assert growth(many, answer="v", by=["r", "c"], order=1, target=Target(kappa=10, tau=0)).skipped == ("r x c",)
     with pytest.raises(InputError, match="axes = 0: must be at least 1"):
         growth(many, answer="v", by=["r"], axes=0)
 

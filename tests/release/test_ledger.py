@@ -52,7 +52,8 @@ def project(folder: Path, rows: Sequence[Row], cycle: str, ledger: str = "", res
     (folder / f"{cycle}.csv").write_text(f"badge,site,grade,answer\n{text}")
     path = folder / f"{cycle}.toml"
     path.write_text(
-        f'[data]\nfile = "{cycle}.csv"\nanswer = "answer"\n[axes.site]\n[axes.grade]\n[target]\nkappa = 5\n{rest}\n'
+        f'[data]\nfile = "{cycle}.csv"\nanswer = "answer"\n[axes.site]\n[axes.grade]\n'
+        f"[target]\ntau = 0\nkappa = 5\n{rest}\n"
         f'[ledger]\nfile = "ledger.sqlite"\npopulation = "staff"\ncycle = "{cycle}"\n{ledger}\n'
         + ("" if "id =" in ledger else 'turnover = "net"\n')
     )

@@ -28,6 +28,7 @@ def rows_of(cells: Mapping[tuple[str, str], tuple[int, int]]) -> list[dict[str, 
 
 
 def call(rows: Sequence[Mapping[str, str]], composition: str, by: Sequence[str] = ("r", "c"), **more: Any) -> Release:
+    more = {"target": Target(kappa=10, tau=0), **more}
     onlookers = [{"name": "x", "composition": composition, **more.pop("knows", {})}]
     return release(rows, answer="v", options=["yes", "no"], by=list(by), onlookers=onlookers, **more)
 

@@ -45,7 +45,7 @@ def marked_town(options: int) -> Town:
 
 def released(place: Town, protect: str, **target: float) -> tuple[Table, Plan, Publication]:
     table = place.table()
-    plan = decide(table, Target(beta=0.05, kappa=100, **target), protect=protect)
+    plan = decide(table, Target(**{"beta": 0.05, "kappa": 100, "tau": 0, **target}), protect=protect)
     assert plan.certificate.certified
     return table, plan, publish(plan, table)
 

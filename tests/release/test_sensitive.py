@@ -111,7 +111,9 @@ def staff(folder: Path, axes: str, target: str = "") -> Path:
             faith = rng.choice(["Christian", "Hindu", "Jewish", "none"], p=[0.5, 0.1, 0.1, 0.3])
             writer.writerow([faith, rng.choice(["north", "south", "west"]), rng.choice(["yes", "no"])])
     project = folder / "staff.toml"
-    project.write_text(f'[data]\nfile = "staff.csv"\nanswer = "vote"\n{axes}\n[target]\n{target}\n')
+    project.write_text(
+        f'[data]\nfile = "staff.csv"\nanswer = "vote"\n{axes}\n[target]\nkappa = 10\ntau = 0\n{target}\n'
+    )
     return project
 
 

@@ -44,6 +44,7 @@ formats = ["csv", "json", "parquet"]
 [target]
 beta = 0.05
 kappa = 20
+tau = 0
 """
 ACCIDENTS = ((4, 0, 0), (5, 0, 1), (3, 2, 1), (4, 1, 4), (1, 0, 0), (6, 0, 0))
 

@@ -30,7 +30,8 @@ Tau = Annotated[
     int | None,
     typer.Option(
         help="A count known to within plus or minus this many is treated as disclosed. "
-        f"Default: what the project or manifest states, else {Target.tau}; 0 for tables without a roll."
+        f"Default: what the project or manifest states, else {Target.tau}; "
+        "in audit and bound, 0 for tables without a roll."
     ),
 ]
 Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis (repeatable).")]
