@@ -69,14 +69,22 @@ def test_the_cells_of_an_empty_margin_are_no_finding(tmp_path: Path) -> None:
     assert findings.is_safe, findings.to_text()
 
 
-def test_words_and_verdict_agree(tmp_path: Path) -> None:
-    """If a cell that nobody prints is called disclosed, an attack found it."""
+def test_words_and_verdict_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If a cell that nobody prints is called disclosed, an attack found it, and the exit code says so."""
+    run: Run = in_process(monkeypatch, capsys)
     (tmp_path / "town.csv").write_text("town,count\na,50\nb,40\n")
     (tmp_path / "age.csv").write_text("age,count\nold,85\nyoung,5\n")
     (tmp_path / "kind.csv").write_text("town,kind,count\na,x,50\na,y,0\nb,x,0\nb,y,40\n")
-    findings = audit([tmp_path / name for name in ("town.csv", "age.csv", "kind.csv")])
-    disclosed = int(findings.intervals().split(" disclosed")[0])
-    assert findings.is_safe == (disclosed == 0)
+    (tmp_path / "hidden.csv").write_text("town,option,count\na,yes,\na,no,\nb,yes,20\nb,no,25\n")
+    (tmp_path / "total.csv").write_text("option,count\nyes,50\nno,35\n")
+    for names, expected in ((("town", "age", "kind"), 0), (("hidden",), 0), (("hidden", "total"), 2)):
+        files = [tmp_path / f"{name}.csv" for name in names]
+        findings, ran = audit(files), run("audit", *files)
+        assert int(findings.intervals().split(" disclosed")[0]) == expected, names
+        assert findings.is_safe == (expected == 0) and ran.code == (1 if expected else 0), names
+        assert ("nothing found" in ran.out) == (expected == 0) and ("succeeded" in ran.out) == (expected > 0), names
 
 
 def test_a_file_that_omits_rows_of_zero(tmp_path: Path) -> None:

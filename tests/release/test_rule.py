@@ -85,7 +85,8 @@ def test_the_search_sees_only_what_is_public() -> None:
             votes = dict(zip(names, table.counts, strict=True))
             other, again = run(with_votes(place, np.array([votes[p] for p in place.people])), target)
             if plan.certificate.rule == "rerun":
-                looked += 1
+                # A witness that is the truth itself would show nothing.
+                looked += any(tuple(votes[p]) != tuple(place.votes[p]) for p in place.people)
                 assert again == shown
                 assert all((a.counts == b.counts).all() for a, b in zip(plan.tables, other.tables, strict=True))
     assert looked > 2
