@@ -333,7 +333,9 @@ def test_audit(run: Run) -> None:
         "rule",
         "small",
     ]
-    assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
+    keys = {"attack", "summary", "looked_at", "people_exposed", "findings"}
+    assert set(attacks[0]) == {*keys, "unanimous", "nearly_unanimous"}
+    assert all(set(attack) == keys for attack in attacks[1:])
     assert "6 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 
 
