@@ -66,7 +66,7 @@ def random_table(shape: tuple[int, ...], people: int) -> Lattice:
 
 def recovered(path: Path) -> tuple[int, int]:
     """Suppressed counts of a file, and how many of them follow from the rest."""
-    attempts = attack(Publication(read_published([path]), Target())).attempts
+    attempts = attack(Publication(read_published([path]), Target(kappa=10, tau=0))).attempts
     attempt = next(one for one in attempts if one.attack == "suppressed")
     return attempt.looked_at, len(attempt.findings)
 

@@ -31,7 +31,7 @@ def make(folder: Path, cycle: str) -> Release:
         answer="answer",
         by=["site", "grade"],
         protect="noise",
-        target={"kappa": 5},  # type: ignore[arg-type]
+        target={"kappa": 5, "tau": 0},  # type: ignore[arg-type]
         ledger={"file": str(folder / "ledger.sqlite"), "population": "staff", "cycle": cycle, "turnover": "net"},
         outputs={"formats": ["csv"]},
     )

@@ -32,7 +32,7 @@ def two_by_two(people: list[list[int]], votes: list[list[int]]) -> Table:
 @pytest.mark.parametrize("name", COUNTER_EXAMPLES)
 def test_regular_slices_do_not_make_a_safe_release(name: str) -> None:
     people, votes, ends, exposed = COUNTER_EXAMPLES[name]
-    table, target = two_by_two(people, votes), Target(beta=0.2, kappa=100, guard=0.01)
+    table, target = two_by_two(people, votes), Target(beta=0.2, kappa=100, guard=0.01, tau=0)
     exposure = infer(table)
     cell = next(r for r in range(len(exposure.cells)) if exposure.cells.cell(r) == {"row": "1", "column": "1"})
     assert (exposure.lower[cell, 0], exposure.upper[cell, 0]) == ends

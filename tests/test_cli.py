@@ -34,6 +34,7 @@ count = "people"
 [target]
 beta = 0.1
 kappa = 20
+tau = 0
 """
 VOTES = """\
 site,grade,answer,people
@@ -58,6 +59,7 @@ files = ["roll.csv"]
 [axes.grade]
 [target]
 kappa = 20
+tau = 0
 """
 FILES = {
     "project.toml": PROJECT,
@@ -331,7 +333,9 @@ def test_audit(run: Run) -> None:
         "rule",
         "small",
     ]
-    assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
+    keys = {"attack", "summary", "looked_at", "people_exposed", "findings"}
+    assert set(attacks[0]) == {*keys, "unanimous", "nearly_unanimous"}
+    assert all(set(attack) == keys for attack in attacks[1:])
     assert "6 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 
 
@@ -692,7 +696,7 @@ def test_an_axis_with_a_million_categories(run: Run, folder: Path) -> None:
     people = "\n".join(f"p{number},North,yes" for number in range(MILLION))
     (folder / "people.csv").write_text(f"person,site,answer\n{people}\n")
     (folder / "people.toml").write_text(
-        '[data]\nfile = "people.csv"\nanswer = "answer"\n[axes.person]\n[axes.site]\n[target]\nkappa = 20\n'
+        '[data]\nfile = "people.csv"\nanswer = "answer"\n[axes.person]\n[axes.site]\n[target]\nkappa = 20\ntau = 0\n'
     )
     before = listing(folder)
     says = ("people.csv", "'person'", "1000000", "identifier")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from safemargin.release.init import CLOSING
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -24,11 +26,10 @@ def test_the_table_lists_all_findings() -> None:
 
 
 def test_limits_have_a_reason_and_sources() -> None:
-    """What `init` proposes is what the page about limits explains, beside what others use."""
+    """The defaults, which `init` writes, are what the page about limits explains, beside what others use."""
     page = (ROOT / "docs/target.md").read_text(encoding="utf-8")
     section = page.partition("## Which limits to choose")[2].partition("\n## ")[0]
-    proposed = (ROOT / "src/safemargin/release/init.py").read_text(encoding="utf-8")
-    assert "`init` proposes 5 %, 30 people and ± 3" in section
-    assert "beta = 0.05 " in proposed and "kappa = 30 " in proposed and "tau = 3 " in proposed
+    assert "The defaults are 5 %, 30 people and ± 3: `init` writes them" in section
+    assert "beta = 0.05 " in CLOSING and "kappa = 30 " in CLOSING and "tau = 3 " in CLOSING
     sources = [line.split("|")[3] for line in section.splitlines() if line.startswith("| ")][1:]
     assert len(sources) >= 4 and all("](http" in source or "section" in source for source in sources)

@@ -26,6 +26,7 @@ count = "people"
 [target]
 beta = 0.1
 kappa = 20
+tau = 0
 [ledger]
 file = "ledger.sqlite"
 population = "staff"

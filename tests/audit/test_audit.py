@@ -44,7 +44,7 @@ def hiding(place: Town, *groups: str) -> PublishedTable:
 
 def test_every_attack_reports() -> None:
     place = city()
-    findings = attack(Publication((margin(place, ()), margin(place, ("p",))), Target()))
+    findings = attack(Publication((margin(place, ()), margin(place, ("p",))), Target(kappa=10, tau=0)))
     assert [attempt.attack for attempt in findings.attempts] == list(ATTACKS)
     assert findings.is_safe == (not any(attempt.findings for attempt in findings.attempts))
 
@@ -55,7 +55,9 @@ def test_a_single_suppressed_group_follows_by_subtraction(composition: str) -> N
     place = city()
     votes = {profile: (n - 1, 1) if profile[1] == "q1" else (12, n - 12) for profile, n in place.people.items()}
     place = replace(place, votes=votes)
-    release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.2, kappa=5))
+    release = Publication(
+        (margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.2, kappa=5, tau=0)
+    )
     findings = attack(release, Onlooker(roll=rolls(place, composition)))
     broken = by(findings, "subtraction").findings
     assert {(one.cell["q"], one.option) for one in broken} == {("q1", "A"), ("q1", "B")}
@@ -68,7 +70,7 @@ def test_a_single_suppressed_group_follows_by_subtraction(composition: str) -> N
 def test_two_suppressed_groups_do_not(composition: str) -> None:
     place = city()
     release = Publication(
-        (margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5)
+        (margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5, tau=0)
     )
     findings = attack(release, Onlooker(roll=rolls(place, composition)))
     assert by(findings, "subtraction").findings == ()
@@ -87,7 +89,7 @@ def test_two_suppressed_groups_do_if_the_roll_leaves_no_choice() -> None:
     }
     votes = {cell: (15, 15) if cell[1] == "q0" else (n, 0) for cell, n in people.items()}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A", "B"), people, votes)
-    release = Publication((margin(place, ()), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5))
+    release = Publication((margin(place, ()), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5, tau=0))
     assert by(attack(release, Onlooker(roll=rolls(place, "sizes"))), "subtraction").people_exposed == 62
     assert by(attack(release), "subtraction").findings != ()  # nobody chose B there: that follows without any roll
 
@@ -97,7 +99,7 @@ def test_unanimous_groups_are_found_by_looking() -> None:
     place = Town(
         ("q",), (("q0", "q1", "q2"),), ("A", "B"), people, {("q0",): (14, 16), ("q1",): (7, 0), ("q2",): (0, 3)}
     )
-    release = Publication((margin(place, ()), margin(place, ("q",))), Target(kappa=1))
+    release = Publication((margin(place, ()), margin(place, ("q",))), Target(kappa=1, tau=0))
     for composition in COMPOSITIONS:
         found = by(attack(release, Onlooker(roll=rolls(place, composition))), "homogeneity")
         assert {(one.cell["q"], one.option, one.people) for one in found.findings} == {("q1", "A", 7), ("q2", "B", 3)}
@@ -122,7 +124,7 @@ def test_groups_that_overlap_have_all_their_people(composition: str) -> None:
     people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
     votes = {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
     place = Town(("q",), (("q0", "q1", "q2"),), ("A", "B"), people, votes)
-    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
+    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1, tau=0))
     found = by(attack(release, Onlooker(roll=rolls(place, composition))), "homogeneity")
     assert [(one.cell["q"], one.option, one.people) for one in found.findings] == [("q0", "A", 30)]
     assert (found.looked_at, found.people_exposed) == (4, 30)
@@ -140,7 +142,7 @@ def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
         [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15), (("q1 | q2",), None, 40)],
         measure="people",
     )
-    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
+    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1, tau=0))
     plain, wide = (by(attack(release, Onlooker(roll=(each,))), "homogeneity") for each in (roll, nested))
     assert plain == wide and plain.looked_at == 4
 
@@ -151,7 +153,7 @@ def test_joint_collapse_is_found() -> None:
     votes = {("p0", "q0"): (0,), ("p0", "q1"): (50,), ("p1", "q0"): (50,)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A",), people, votes)
     tables = (margin(place, ()), margin(place, ("p",)), margin(place, ("q",)))
-    findings = attack(Publication(tables, Target(beta=0.2, kappa=100)), Onlooker(roll=rolls(place, "joint")))
+    findings = attack(Publication(tables, Target(beta=0.2, kappa=100, tau=0)), Onlooker(roll=rolls(place, "joint")))
     assert by(findings, "homogeneity").findings == ()
     found = by(findings, "joint").findings
     assert [(one.cell, one.people, one.lower, one.upper) for one in found] == [({"p": "p0", "q": "q0"}, 100, 0, 0)]
@@ -169,7 +171,7 @@ def test_whatever_the_joint_attack_claims_is_true(composition: str) -> None:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        for one in by(attack(Publication(tuple(tables), Target(beta=0.1, kappa=3)), onlooker), "joint").findings:
+        for one in by(attack(Publication(tuple(tables), Target(beta=0.1, kappa=3, tau=0)), onlooker), "joint").findings:
             columns = [fiber.axes.index(axis) for axis in one.cell]
             parts = [frozenset(text.split(" | ")) for text in one.cell.values()]
             inside = [
@@ -188,7 +190,7 @@ def naive_merge(kappa: int, *, groups: list[tuple[str, ...]], votes: dict[str, t
     people = {(name,): sum(counts) for name, counts in votes.items()}
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[groups])
-    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=kappa), rule=RULE)
+    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=kappa, tau=0), rule=RULE)
     return attack(release, Onlooker(roll=rolls(place, "sizes"), knows_rule=True))
 
 
@@ -210,7 +212,7 @@ def test_an_onlooker_who_does_not_know_the_rule_cannot_use_it() -> None:
     people = {(name,): sum(counts) for name, counts in votes.items()}
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[[("q0",), ("q1", "q2")]])
-    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=10), rule=RULE)
+    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=10, tau=0), rule=RULE)
     assert by(attack(release, Onlooker(roll=rolls(place, "sizes"))), "rule").findings == ()
 
 
@@ -228,7 +230,10 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
         place = town(
             rng, axes=1 + seed % 3, options=1 + seed % 3, people=150, fill=1.0, most_categories=4, most_per_profile=150
         )
-        table, target = place.table(), Target(beta=float(rng.choice([0.02, 0.05, 0.1])), kappa=int(rng.integers(2, 20)))
+        table, target = (
+            place.table(),
+            Target(beta=float(rng.choice([0.02, 0.05, 0.1])), kappa=int(rng.integers(2, 20)), tau=0),
+        )
         plan = decide(table, target, protect=protect)
         if not plan.certificate.certified:
             continue
@@ -242,7 +247,8 @@ def test_a_release_of_tier_0_alone_is_not_an_attack() -> None:
     place = city()
     for composition in COMPOSITIONS:
         findings = attack(
-            Publication((margin(place, ()),), Target(beta=0.05)), Onlooker(roll=rolls(place, composition))
+            Publication((margin(place, ()),), Target(beta=0.05, kappa=10, tau=0)),
+            Onlooker(roll=rolls(place, composition)),
         )
         assert findings.is_safe, composition
 
@@ -252,7 +258,7 @@ def test_categories_without_people_are_not_a_finding() -> None:
     votes = dict.fromkeys(people, (9, 11))
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "nobody")), ("A", "B"), people, votes)
     table = place.table()
-    release = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5))
+    release = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5, tau=0))
     for composition in ("joint", "sizes"):
         assert by(attack(release, onlooker_with_roll(table, composition)), "joint").findings == (), composition
 
@@ -268,11 +274,15 @@ def test_precincts_of_north_carolina_2018(data_sets: Path) -> None:
         axes=("county_name", "precinct", "district", "mode"),
         skip=[("votes", "-1")],
     )
-    findings = attack(Publication((table,), Target()))
+    findings = attack(Publication((table,), Target(kappa=10, tau=0)))
     seconds = time.process_time() - start
     found = by(findings, "homogeneity")
     assert (len(found.findings), found.looked_at, found.people_exposed) == (378, 5_844, 1_084)
     assert seconds < 20
+    nearly = by(attack(Publication((table,), Target(tau=3))), "homogeneity")
+    assert (len(nearly.findings), nearly.tally) == (634, {"unanimous": 378, "nearly_unanimous": 256})
+    assert "378 of 5,844 non-empty groups are unanimous: how 1,084 people answered" in nearly.summary
+    assert nearly.summary.endswith("in 256 more, all but 1 to 3 people answered alike")
 
 
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
@@ -292,7 +302,7 @@ def test_running_the_rule_backwards_discloses_nothing(protect: str) -> None:
         done = [(decision.group, decision.action) for decision in plan.decisions]
         return done, [(each.lower.tolist(), each.upper.tolist()) for each in release.tables]
 
-    target = Target(beta=0.05, kappa=1)
+    target = Target(beta=0.05, kappa=1, tau=0)
     out = decided((3, 3, 2, 2))
     ranges = [range(size + 1) for size in sizes.values()]
     same_total = [chose for chose in product(*ranges) if sum(chose) == 10]
@@ -316,7 +326,7 @@ def noised(place: Town, counts: dict[str, int], choice: float | None) -> Publica
     status = tuple("noised" if (q,)[0] in counts else "exact" for (q,), _, _ in rows)
     table = replace(table, noisy=frozen(printed), status=status)
     guarantee = Guarantee("two-sided geometric", "", 1.0, (), count=0.5, choice=choice)
-    return Publication((margin(place, ()), table), Target(beta=0.05, kappa=5), (guarantee,), rule=RULE)
+    return Publication((margin(place, ()), table), Target(beta=0.05, kappa=5, tau=0), (guarantee,), rule=RULE)
 
 
 def sites() -> Town:
@@ -343,7 +353,7 @@ def test_noise_on_groups_outside_the_limits_alone_is_seen_through() -> None:
 
 def test_noise_that_is_decided_on_withstands_the_attack() -> None:
     table = sites().table()
-    release = publish(decide(table, Target(beta=0.05, kappa=20), protect="noise"), table)
+    release = publish(decide(table, Target(beta=0.05, kappa=20, tau=0), protect="noise"), table)
     findings = attack(release, onlooker_with_roll(table, "joint"))
     assert findings.is_safe and "drawn with epsilon" in by(findings, "noise").summary
     unstated = replace(release, guarantees=tuple(replace(each, choice=None) for each in release.guarantees))

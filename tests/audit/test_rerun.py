@@ -44,11 +44,11 @@ def opposite() -> Town:
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_an_axis_left_out_does_not_disclose_two_unanimous_groups(protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody in a said no, everybody in b yes, and nothing is said about q. Naive: only that leads to it."""
-    shipped = attacked(opposite(), Target(beta=0.05, kappa=5), protect)
+    shipped = attacked(opposite(), Target(beta=0.05, kappa=5, tau=0), protect)
     assert shipped is not None and shipped.findings == ()
     assert shipped.summary.startswith("4 of 21 possible tables lead to this release")
     naive(monkeypatch)
-    caught = attacked(opposite(), Target(beta=0.05, kappa=5), protect)
+    caught = attacked(opposite(), Target(beta=0.05, kappa=5, tau=0), protect)
     assert caught is not None and caught.summary.startswith("2 of 21 possible tables")
     assert {(one.cell["q"], one.words) for one in caught.findings} == {
         (name, "the rule would have decided otherwise, were it not 0 or 20 of 20 people") for name in "ab"
@@ -61,7 +61,7 @@ def test_a_table_that_is_missing_does_not_disclose_who_made_it_so(monkeypatch: p
     place = town(
         rng, axes=2, options=2, people=int(rng.integers(8, 16)), fill=1.0, most_categories=2, most_per_profile=15
     )
-    target = Target(beta=float(rng.choice([0.1, 0.2])), kappa=int(rng.integers(1, 4)))
+    target = Target(beta=float(rng.choice([0.1, 0.2])), kappa=int(rng.integers(1, 4)), tau=0)
     wanted = (Wanted(place.axes, None),)
     shipped = attacked(place, target, wanted=wanted)
     assert shipped is not None and shipped.findings == () and shipped.looked_at
@@ -81,7 +81,7 @@ def small(seed: int, axes: int) -> tuple[Town, Target]:
         most_categories=2 if axes > 1 else 3,
         most_per_profile=15,
     )
-    return place, Target(beta=float(rng.choice([0.1, 0.2])), kappa=int(rng.integers(1, 4)))
+    return place, Target(beta=float(rng.choice([0.1, 0.2])), kappa=int(rng.integers(1, 4)), tau=0)
 
 
 def leaks(seeds: range, axes: int, protect: str, crossed: bool = False) -> tuple[list[object], int]:
@@ -112,7 +112,7 @@ def test_what_is_decided_in_more_small_towns_discloses_nothing_backwards(axes: i
 def test_every_possible_table_is_listed_once() -> None:
     place = opposite()
     table = place.table()
-    release = publish(decide(table, Target(beta=0.05, kappa=5)), table)
+    release = publish(decide(table, Target(beta=0.05, kappa=5, tau=0)), table)
     listed = possible_tables(build_system(release.tables, onlooker_with_roll(table, "joint")))
     assert listed is not None
     assert sorted(counts.tolist() for counts in listed) == [[count, 20 - count] for count in range(21)]

@@ -46,7 +46,14 @@ def test_tables_in_memory(club: Path) -> None:
     pandas = pytest.importorskip("pandas")
     expected = safemargin.audit(club, roll=club.parent / "roll.csv")
     frame, roll = pandas.DataFrame(CLUB), pandas.DataFrame(ROLL)
-    for given in (frame, [frame], CLUB, read_tidy(club), [read_tidy(club)], Publication((read_tidy(club),), Target())):
+    for given in (
+        frame,
+        [frame],
+        CLUB,
+        read_tidy(club),
+        [read_tidy(club)],
+        Publication((read_tidy(club),), Target(kappa=10, tau=0)),
+    ):
         findings = safemargin.audit(given, roll=roll)
         assert not findings.is_safe
         assert [attempt.people_exposed for attempt in findings.attempts] == [

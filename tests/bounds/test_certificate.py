@@ -177,7 +177,7 @@ def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
     people["px0", "qy0"], votes["px0", "qy0"] = 6, (3,)
     categories = tuple(tuple(f"{axis}{block}{i}" for block in "xy" for i in range(side)) for axis in "pq")
     table = Town(("p", "q"), categories, ("A",), people, votes).table()
-    limits = Target(beta=0.05, kappa=10).limits(table.totals.tolist(), sum(people.values()))
+    limits = Target(beta=0.05, kappa=10, tau=0).limits(table.totals.tolist(), sum(people.values()))
     proof = certify(build_system(exact_margins(table), onlooker_with_roll(table, "joint")), limits)
     assert not proof.holds
     for one in proof.exposed:

@@ -154,7 +154,7 @@ def test_goals_out_of_reach_have_no_sets() -> None:
 def test_all_profiles_of_twelve_axes_are_shown_open_by_integer_tables(options: int) -> None:
     table = population(5, 12, 600, 3, options)
     known = known_of(table)
-    limits = Target(tau=0).limits(table.totals.tolist(), 600)
+    limits = Target(tau=0, kappa=10).limits(table.totals.tolist(), 600)
     proof = certify(known, limits)
     assert proof.holds
     assert proof.linear == 0

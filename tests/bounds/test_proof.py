@@ -39,7 +39,7 @@ def made(
 ) -> tuple[Document, Files]:
     """The certificate of all intervals as it comes out of a file, and the tables with their roles."""
     exposure = infer(tables, onlooker, target=target)
-    document = prove_intervals(tables, onlooker, exposure, [], target=Target(tau=1), **more).document()
+    document = prove_intervals(tables, onlooker, exposure, [], target=Target(tau=1, kappa=10), **more).document()
     files = [("table", table) for table in tables]
     files += [("roll", table) for table in onlooker.roll] + [("fact", table) for table in onlooker.facts]
     return json.loads(json.dumps(document)), files

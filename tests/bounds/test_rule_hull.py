@@ -29,7 +29,7 @@ def test_the_hull_is_exactly_what_the_rule_leaves() -> None:
         covering = options > 1 and rng.random() < 0.6
         shares = [rng.dirichlet(np.full(options + (not covering), 0.6)) for _ in range(groups)]
         truth = np.array([rng.multinomial(n, share)[:options] for n, share in zip(people, shares, strict=True)])
-        target = Target(beta=float(rng.choice([0.01, 0.05, 0.1, 0.3])), kappa=int(rng.integers(1, 4)))
+        target = Target(beta=float(rng.choice([0.01, 0.05, 0.1, 0.3])), kappa=int(rng.integers(1, 4)), tau=0)
         sums = truth.sum(axis=0)
         limits = target.limits(sums.tolist(), int(people.sum()))
         least, most = limits.least(people), limits.most(people)

@@ -31,7 +31,7 @@ def test_all_or_nobody_is_disclosed() -> None:
     hull = Exposure(
         cells, (), np.array([20, 20]), *ends, whole, np.zeros((2, 1), dtype=np.int64), Onlooker(), (20,), 40
     )
-    target = Target(beta=0.05, kappa=10)
+    target = Target(beta=0.05, kappa=10, tau=0)
     assert hull.tallied(target) == {"contained": 0, "open": 2, "disclosed": 0}
     gaps = replace(hull, fiber=Fiber(1, 2, 2, "", ((0, 20), (0, 10, 20))))
     assert gaps.verdicts(target).ravel().tolist() == [2, 1]

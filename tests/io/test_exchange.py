@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import safemargin
-from safemargin.core import InputError
+from safemargin.core import InputError, Target
 from safemargin.io import WRITERS, read_published
 from safemargin.verify.published import _format_failures, _rows
 
@@ -83,6 +83,7 @@ def test_what_a_release_writes_reads_the_same_in_every_format(tmp_path: Path, pr
         answer="vote",
         by=["site"],
         protect=protect,
+        target=Target(kappa=10, tau=0),
         outputs={"formats": ["csv", "px", "sdmx.csv"]},
     )
     published = made.write(tmp_path / "out") / "published"
@@ -113,7 +114,9 @@ def test_a_px_file_is_data_for_a_release(tmp_path: Path) -> None:
         for vote in ("yes", "no")
     ]
     (tmp_path / "votes.px").write_bytes(WRITERS["px"](rows))
-    made = safemargin.release(tmp_path / "votes.px", answer="vote", by=["site"], count="count")
+    made = safemargin.release(
+        tmp_path / "votes.px", answer="vote", by=["site"], count="count", target=Target(kappa=10, tau=0)
+    )
     assert made.certificate.certified and sum(row["count"] for row in rows) == sum(made.tables["total"]["count"])
 
 

@@ -27,6 +27,7 @@ answer = "answer"
 [axes.grade]
 [target]
 kappa = 5
+tau = 0
 protect = "noise"
 [ledger]
 file = "ledger.sqlite"

@@ -14,7 +14,7 @@ from safemargin.io import Address, open_counted
 from safemargin.release.project import Project
 
 ROWS = [(f"d{i % 3}", "old" if i % 2 else "young", "AB"[(i * 7919 + 3) % 11 < 5]) for i in range(600)]
-SECTIONS = '[axes.district]\n[axes."the age"]\n[target]\nkappa = 20\n'
+SECTIONS = '[axes.district]\n[axes."the age"]\n[target]\nkappa = 20\ntau = 0\n'
 PASSWORD = "s3cr/et@word"
 
 

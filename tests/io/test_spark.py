@@ -69,7 +69,9 @@ def fixture_project(tmp_path: Path) -> Path:
         query = f"select 'north' || i % 3 as district, {vote} as vote from range({part * 50}, {part * 50 + 50}) t(i)"
         duckdb.sql(f"copy ({query}) to '{folder}/part{part}.parquet'")
     path = tmp_path / "project.toml"
-    path.write_text('[data]\nfile = "votes"\nanswer = "vote"\n[axes.district]\n[axes.age]\n[target]\nkappa = 20\n')
+    path.write_text(
+        '[data]\nfile = "votes"\nanswer = "vote"\n[axes.district]\n[axes.age]\n[target]\nkappa = 20\ntau = 0\n'
+    )
     return path
 
 

@@ -172,7 +172,7 @@ def test_the_attack_finds_the_hole_of_two_margins() -> None:
     """A tenth of the first table of docs/decide.md: every group looks safe, but nobody in row 1, column 1 said yes."""
     cells = [("1", "x"), ("1", "y"), ("2", "x")]
     population = Population(
-        {"row": {}, "column": {}}, Target(beta=0.2, kappa=10), cells, *np.array([[10] * 3, [0, 5, 5]])
+        {"row": {}, "column": {}}, Target(beta=0.2, kappa=10, tau=0), cells, *np.array([[10] * 3, [0, 5, 5]])
     )
     margins = {"row": {"1": 5, "2": 5}, "column": {"x": 5, "y": 5}}
     tables = {

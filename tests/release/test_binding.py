@@ -119,11 +119,11 @@ def pair_holds(folder: Path, seed: int, kind: str) -> bool:
     axes = ["site", "grade"]
     later = [*axes, "age"] if kind == "axes" else axes
     people = staff(rng, int(rng.integers(1, 4)), int(rng.integers(0, 3)), later, kind == "balanced")
-    target = Target(beta=0.1, kappa=3)
+    target = Target(beta=0.1, kappa=3, tau=0)
     first = released(folder, people, 0, axes, target=target)
     more: dict[str, Any] = {"target": target}
     if kind == "weaker":
-        more = {"target": Target(beta=0.05, kappa=2), "ledger": {"weaker": "the council asked for it"}}
+        more = {"target": Target(beta=0.05, kappa=2, tau=0), "ledger": {"weaker": "the council asked for it"}}
     second = released(folder, people, 1, later, **more)
     if first is None or second is None:
         return False
@@ -157,7 +157,9 @@ def test_pairs_of_cycles_disclose_nobody(tmp_path: Path, kind: str) -> None:
 
 
 def entry(**more: Any) -> Entry:
-    return Entry("p", "2025", "", Target(**more.pop("target", {})), {}, (), 9, 9, "", (), **more)
+    return Entry(
+        "p", "2025", "", Target(**{"kappa": 10, "tau": 0, **more.pop("target", {})}), {}, (), 9, 9, "", (), **more
+    )
 
 
 def test_a_weaker_target_is_named() -> None:
@@ -166,7 +168,9 @@ def test_a_weaker_target_is_named() -> None:
     assert weaknesses([before], Target(beta=0.2, kappa=30, tau=3, epsilon_max=0.5), 3.0) == []
     said = weaknesses([before], Target(beta=0.05, kappa=10, tau=1, epsilon_max=2.0), None)
     assert said[0] == "beta was 0.1 in '2025' and is 0.05 now" and len(said) == 4
-    assert weaknesses([entry(epsilon_total=1.0)], Target(), 2.0) == ["epsilon_total was 1 in '2025' and is 2 now"]
+    assert weaknesses([entry(epsilon_total=1.0)], Target(kappa=10, tau=0), 2.0) == [
+        "epsilon_total was 1 in '2025' and is 2 now"
+    ]
 
 
 def test_epsilon_adds_up_over_cycles() -> None:
@@ -181,7 +185,7 @@ def test_epsilon_adds_up_over_cycles() -> None:
 def test_a_weaker_target_needs_a_recorded_reason_and_what_was_certified_to_hold(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     people = staff(rng, 0, 0, ["site", "grade"], False)
-    strict, weak = Target(beta=0.1, kappa=8), Target(beta=0.1, kappa=3)
+    strict, weak = Target(beta=0.1, kappa=8, tau=0), Target(beta=0.1, kappa=3, tau=0)
     assert released(tmp_path, people, 0, ["site", "grade"], target=strict)
     with pytest.raises(InputError, match="kappa was 8 in '0' and is 3 now: the target is weaker"):
         released(tmp_path, people, 1, ["site", "grade"], target=weak)
@@ -194,16 +198,16 @@ def test_a_weaker_target_needs_a_recorded_reason_and_what_was_certified_to_hold(
 def test_axes_may_be_added_and_not_dropped(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     people = staff(rng, 0, 0, ["site", "grade", "age"], False)
-    assert released(tmp_path, people, 0, ["site"], target=Target(kappa=3))
+    assert released(tmp_path, people, 0, ["site"], target=Target(kappa=3, tau=0))
     with pytest.raises(InputError, match=r"axis 'site' was published in '0' and is missing now; add \[axes.site\]"):
-        released(tmp_path, people, 1, ["grade"], target=Target(kappa=3))
+        released(tmp_path, people, 1, ["grade"], target=Target(kappa=3, tau=0))
 
 
 def test_an_added_axis_needs_names_where_people_joined(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     people = staff(rng, 2, 0, ["site", "age"], False)
     net = {"id": None, "turnover": "net"}
-    by = {"target": Target(kappa=3)}
+    by = {"target": Target(kappa=3, tau=0)}
     assert released(tmp_path, people, 0, ["site"], ledger=net, **by)
     with pytest.raises(InputError, match="axes.age: is new since '0', and people joined"):
         released(tmp_path, people, 1, ["site", "age"], ledger=net, **by)

@@ -32,6 +32,7 @@ count = "people"
 [target]
 beta = 0.05
 kappa = 20
+tau = 0
 protect = "{protect}"
 """
     (folder / "project.toml").write_text(text, encoding="utf-8")

@@ -47,7 +47,7 @@ STAFF: Votes = {
 }
 """Chur is nearly of one mind, Egg is tiny."""
 
-TARGET = Target(beta=0.05, kappa=20)
+TARGET = Target(beta=0.05, kappa=20, tau=0)
 
 
 def table_of(votes: Votes, options: tuple[str, ...] = ("yes", "no")) -> Table:

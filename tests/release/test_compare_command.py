@@ -17,7 +17,10 @@ STAFF = {
     ("Egg", "junior"): (3, 1),
     ("Egg", "senior"): (2, 2),
 }
-REST = '[axes.site]\n[axes.grade]\n[target]\nkappa = 20\n[[onlookers]]\nname = "neighbour"\ncomposition = "sizes"\n'
+REST = (
+    "[axes.site]\n[axes.grade]\n[target]\nkappa = 20\ntau = 0\n"
+    '[[onlookers]]\nname = "neighbour"\ncomposition = "sizes"\n'
+)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def write(folder: Path, outputs: str, staff: Mapping[tuple[str, ...], tuple[int,
     path = folder / "project.toml"
     path.write_text(
         '[data]\nfile = "staff.csv"\nanswer = "answer"\ncount = "people"\n[axes.site]\n[axes.grade]\n[axes.contract]\n'
-        f"[target]\nkappa = 20\n[outputs]\n{outputs}\n"
+        f"[target]\nkappa = 20\ntau = 0\n[outputs]\n{outputs}\n"
     )
     return path
 

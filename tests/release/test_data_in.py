@@ -160,7 +160,9 @@ def test_skipped_rows_and_one_contest(tmp_path: Path) -> None:
 
 def test_the_report_of_the_office_states_skipped_rows_and_the_published_folder_does_not(tmp_path: Path) -> None:
     rows = [{"area": "ns"[n % 2], "vote": "AB"[n // 2 % 2]} for n in range(400)] + [{"area": "n", "vote": "spoilt"}] * 7
-    made = safemargin.release(rows, answer="vote", by=["area"], skip={"vote": ["spoilt"]})
+    made = safemargin.release(
+        rows, answer="vote", by=["area"], skip={"vote": ["spoilt"]}, target=Target(kappa=10, tau=0)
+    )
     out = made.write(tmp_path / "out")
     assert "Skipped 7 rows: 'vote' is 'spoilt'." in (out / "confidential" / "plan.json").read_text()
     assert all(b"spoilt" not in path.read_bytes() for path in (out / "published").iterdir())
@@ -271,7 +273,7 @@ def test_the_ledger_follows_people_by_bands(tmp_path: Path) -> None:
 def test_frames_take_the_same_keys() -> None:
     rows = [{"age": 20 + n % 50, "vote": "AB"[n % 3 > 0], "office": "m" if n % 5 else "j"} for n in range(500)]
     by = {"age": {"bands": [30, 50], "label": "Age group", "labels": {"under 30": "young"}}}
-    made = safemargin.release(rows, answer="vote", by=by, contest={"office": "m"})
+    made = safemargin.release(rows, answer="vote", by=by, contest={"office": "m"}, target=Target(kappa=10, tau=0))
     assert made.tables["Age group"]["Age group"].unique().tolist() == ["young", "30-49", "50 and over"]
     assert made.tables["total"]["count"].sum() == 400
 
@@ -317,7 +319,9 @@ def test_ten_thousand_categories_are_read(tmp_path: Path) -> None:
 def test_labels_that_a_spreadsheet_would_run_are_quoted_and_read_again(tmp_path: Path) -> None:
     site = ["=1+1", "'=x", "@a", "-5", "b"]
     rows = [{"site": site[n % 5], "vote": ["+yes", "no"][n // 5 % 2]} for n in range(1000)]
-    made = safemargin.release(rows, answer="vote", by=["site"], outputs={"quote_formulas": True})
+    made = safemargin.release(
+        rows, answer="vote", by=["site"], outputs={"quote_formulas": True}, target=Target(kappa=10, tau=0)
+    )
     published = made.write(tmp_path / "out") / "published"
     lines = (published / "site.csv").read_text().splitlines()
     assert {line.split(",")[0] for line in lines[1:]} == {"'=1+1", "''=x", "'@a", "-5", "b"}
@@ -346,6 +350,6 @@ def test_categories_without_people_are_no_groups() -> None:
     ages = ["18-29", "30-44", "45-59", "60-74", "75+"]
     rows = [{"age": a, "v": v, "n": n} for a, n in zip(ages, (30, 0, 25, 0, 40), strict=True) for v in ("yes", "no")]
     for by in ({"age": {"ordered": True, "categories": ages}}, ["age"]):
-        made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=30))  # type: ignore[arg-type]
+        made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=30, tau=0))  # type: ignore[arg-type]
         assert [sorted(decision.group) for decision in made.plan.axis("age")] == [["18-29"], ["45-59"], ["75+"]]
         assert all(str(decision.action) == "exact" for decision in made.plan.axis("age"))

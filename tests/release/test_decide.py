@@ -165,7 +165,7 @@ def test_one_irregular_group_does_not_follow_by_subtraction(protect: str) -> Non
             chose = people[p, q] if q == "q2" else int(rng.integers(1, 4))
             votes[p, q] = (chose, people[p, q] - chose)
         place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A", "B"), people, votes)
-        table, target = place.table(), Target(beta=0.05, kappa=5)
+        table, target = place.table(), Target(beta=0.05, kappa=5, tau=0)
         plan = decide(table, target, protect=protect)
         assert plan.certificate.certified
         alone = [d for d in plan.axis("q") if d.group == {"q2"}]
@@ -235,7 +235,7 @@ def linear_intervals(place: Town, release: Publication) -> dict[tuple[str, ...],
 @pytest.mark.parametrize("name", COUNTER_EXAMPLES)
 def test_counter_examples_are_refused_and_made_safe(name: str, protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lot, "__call__", lambda *_: 0)
-    place, target = counter_example(name), Target(beta=0.2, kappa=100, guard=0.01)
+    place, target = counter_example(name), Target(beta=0.2, kappa=100, guard=0.01, tau=0)
     table = place.table()
     interval = COUNTER_EXAMPLES[name][2]
     naive = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), target)
@@ -259,7 +259,7 @@ def test_where_everybody_agrees_the_axes_add_nothing_to_the_total() -> None:
     """Everybody chose A: the total, which is always published, says so of every group."""
     people = {("p0", "q0"): 20, ("p0", "q1"): 20, ("p1", "q0"): 20}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A", "B"), people, dict.fromkeys(people, (20, 0)))
-    plan: Plan = decide(place.table(), Target(beta=0.05, kappa=5))
+    plan: Plan = decide(place.table(), Target(beta=0.05, kappa=5, tau=0))
     assert plan.certificate.certified
     assert {str(decision.action) for decision in plan.decisions} == {"exact"}
 
@@ -272,7 +272,7 @@ def test_an_option_that_nobody_chose_does_not_hinder_a_release() -> None:
         chose = int(rng.binomial(people[cell], 0.5))
         votes[cell] = (chose, people[cell] - chose, 0)
     place = Town(("p", "q"), (("p0", "p1", "p2"), ("q0", "q1", "q2")), ("A", "B", "C"), people, votes)
-    plan = decide(place.table(), Target(beta=0.05, kappa=10))
+    plan = decide(place.table(), Target(beta=0.05, kappa=10, tau=0))
     assert {decision.action for decision in plan.decisions} == {Action.EXACT}
 
 
@@ -288,7 +288,7 @@ def test_a_sealed_tally_that_omits_a_group_without_votes_discloses_it_to_nobody(
         listed = tally.counts.any(axis=1)
         sparse.append(Tally(tally.axes, frozen(tally.codes[listed], len(tally.axes)), frozen(tally.counts[listed], 1)))
     table = Table(whole.schema, tuple(sparse), whole.roll)
-    plan = decide(table, Target(beta=0.05, kappa=10), [onlooker_with_roll(table, "sizes")], protect="suppress")
+    plan = decide(table, Target(beta=0.05, kappa=10, tau=0), [onlooker_with_roll(table, "sizes")], protect="suppress")
     release = publish(plan, table)
     shown = next(each for each in release.tables if each.axes == ("q",))
     assert [shown.cell(row)["q"] for row in range(len(shown.lower))] == list(groups)

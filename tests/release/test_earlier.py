@@ -172,7 +172,7 @@ def locally_disclosed(people: Sequence[Person], new: Sequence[PublishedTable], l
 @pytest.mark.parametrize("by_group", [True, False], ids=["any group", "everybody"])
 @pytest.mark.parametrize("seed", seeds(0, 6, 12))
 def test_nobody_is_disclosed_together_with_the_earlier_release(seed: int, by_group: bool) -> None:
-    people, target = random_people(seed), Target(beta=0.1, kappa=3)
+    people, target = random_people(seed), Target(beta=0.1, kappa=3, tau=0)
     past, limits = past_of(people, by_group), limits_of(people, target)
     plan, release, onlooker = decided(people, past, target)
     old = past.earlier[0].tables
@@ -190,7 +190,7 @@ def test_nobody_is_disclosed_together_with_the_earlier_release(seed: int, by_gro
 
 
 def test_the_naive_release_is_caught_as_often_as_enumeration_catches_it() -> None:
-    target = Target(beta=0.1, kappa=3)
+    target = Target(beta=0.1, kappa=3, tau=0)
     caught = 0
     for seed in range(40):
         people = random_people(seed)
@@ -211,7 +211,7 @@ def three_joined(answers: Sequence[int], where: Sequence[Profile]) -> list[Perso
     return [*stay, *((None, place, answer) for place, answer in zip(where, answers, strict=True))]
 
 
-TARGET = Target(kappa=5)
+TARGET = Target(kappa=5, tau=0)
 
 
 def test_three_who_joined_are_disclosed_by_both_exact_slices_and_not_by_the_plan() -> None:

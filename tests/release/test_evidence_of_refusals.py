@@ -17,12 +17,14 @@ GROUPS = tuple(tuple(frozenset([name]) for name in names) for names in PLACE.cat
 def plan(cell: dict[str, str], proved: bool = True) -> Plan:
     refusal = Refusal("Publishing a x b", cell, "yes", 40, 40, 40, proved)
     certificate = Certificate(True, "It is safe.", "integer", "", {})
-    return Plan(Target(), (), (), (), certificate, rejected={"a x b": Rejected(("a", "b"), GROUPS, refusal)})
+    return Plan(
+        Target(kappa=10, tau=0), (), (), (), certificate, rejected={"a x b": Rejected(("a", "b"), GROUPS, refusal)}
+    )
 
 
 def test_a_refused_table_comes_with_a_certificate_that_holds(tmp_path: Path) -> None:
     table = PLACE.table()
-    publication = Publication(exact_margins(table), Target())
+    publication = Publication(exact_margins(table), Target(kappa=10, tau=0))
     fact = as_published(table.margin(("a",)), table.schema, "a")  # a file of its own, though a table has its name
     evidence = explain(plan({"a": "x", "b": "u"}), publication, table, [fact])
     assert evidence.certificates == {"a x b": "a_x_b/certificate.json"}
@@ -46,6 +48,6 @@ def test_a_refused_table_comes_with_a_certificate_that_holds(tmp_path: Path) -> 
 
 def test_what_is_not_proved_or_has_no_name_comes_without() -> None:
     table = PLACE.table()
-    publication = Publication(exact_margins(table), Target())
+    publication = Publication(exact_margins(table), Target(kappa=10, tau=0))
     assert explain(plan({"a": "x", "b": "u"}, proved=False), publication, table) == Evidence()
     assert explain(plan({"a": "x | y", "b": "u"}), publication, table) == Evidence()

@@ -98,7 +98,7 @@ def test_a_cell_of_a_project_comes_with_its_remedies(tmp_path: Path) -> None:
     lines = [f"{site},{answer},{n}" for site, both in COUNTS.items() for answer, n in zip(OPTIONS, both, strict=True)]
     (tmp_path / "votes.csv").write_text("site,answer,people\n" + "\n".join(lines) + "\n", encoding="utf-8")
     described = '[data]\nfile = "votes.csv"\nanswer = "answer"\ncount = "people"\n[axes.site]\n'
-    (tmp_path / "project.toml").write_text(f"{described}[target]\nbeta = 0.15\nkappa = 5\n", encoding="utf-8")
+    (tmp_path / "project.toml").write_text(f"{described}[target]\nbeta = 0.15\nkappa = 5\ntau = 0\n", encoding="utf-8")
     inputs = read_inputs(Project.load(tmp_path / "project.toml"))
     found = bound(inputs.table, inputs.onlookers[0], cell={"site": "North", "option": "yes"}, aim=inputs.target)
     assert found.disclosed == 2 and found.extremes is not None and found.extremes.ends == (9, 9)

@@ -161,7 +161,7 @@ def test_a_refused_error_is_one_line(tmp_path: Path) -> None:
 WAYS: list[dict[str, Any]] = [
     {"protect": protect, "target": target, "onlookers": onlookers, "outputs": outputs}
     for protect in ("merge", "suppress", "noise")
-    for target in (Target(), Target(beta=0.01, kappa=1), Target(tau=3))
+    for target in (Target(kappa=10, tau=0), Target(beta=0.01, kappa=1, tau=0), Target(tau=3, kappa=10))
     for onlookers, outputs in (
         (None, None),
         ([{"name": "clerk", "composition": "joint", "knows_rule": False}], {"pairs": "all"}),

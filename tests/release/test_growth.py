@@ -41,7 +41,7 @@ def disclosed(order: int, target: Target) -> int:
 
 @pytest.mark.parametrize("kappa", [1, 3])
 def test_what_grows_is_what_enumeration_finds(kappa: int) -> None:
-    target = Target(beta=0.2, kappa=kappa)
+    target = Target(beta=0.2, kappa=kappa, tau=0)
     result = growth(rows(), answer="v", by=["r", "c"], order=2, target=target)
     both = {point.order: point for point in result.points if point.axes == ("r", "c")}
     assert {order: point.disclosed for order, point in both.items()} == {n: disclosed(n, target) for n in (1, 2)}
@@ -56,7 +56,9 @@ def test_the_command_writes_a_page_and_a_document(
     run: Run = in_process(monkeypatch, capsys)
     text = "r,c,v\n" + "".join(f"{row['r']},{row['c']},{row['v']}\n" for row in rows())
     (tmp_path / "d.csv").write_text(text)
-    (tmp_path / "p.toml").write_text('[data]\nfile = "d.csv"\nanswer = "v"\n[axes.r]\n[axes.c]\n[target]\nkappa = 1\n')
+    (tmp_path / "p.toml").write_text(
+        '[data]\nfile = "d.csv"\nanswer = "v"\n[axes.r]\n[axes.c]\n[target]\nkappa = 1\ntau = 0\n'
+    )
     ran = run("growth", "p.toml", "--out", "g.html", "--json")
     assert ran.code == 0 and "cells per person" in (tmp_path / "g.html").read_text()
     assert set(ran.document) == {"schema", "points", "begins", "skipped"}
@@ -67,14 +69,14 @@ def test_the_command_writes_a_page_and_a_document(
 
 def test_nothing_disclosed_is_said_so_and_large_sets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [{"r": "ab"[n % 2], "c": "xy"[n % 3 % 2], "v": "yes" if n % 5 < 2 else "no"} for n in range(600)]
-    result = growth(many, answer="v", by=["r", "c"], order=1)
+    result = growth(many, answer="v", by=["r", "c"], order=1, target=Target(kappa=10, tau=0))
     assert result.begins == {1: None} and "no measured set of axes discloses a cell" in result.to_text()
     monkeypatch.setattr(import_module("safemargin.release.growth"), "MOST_CELLS", 2)
-    assert growth(many, answer="v", by=["r", "c"], order=1).skipped == ("r x c",)
+    assert growth(many, answer="v", by=["r", "c"], order=1, target=Target(kappa=10, tau=0)).skipped == ("r x c",)
     with pytest.raises(InputError, match="axes = 0: must be at least 1"):
         growth(many, answer="v", by=["r"], axes=0)
 
 
 def test_the_picture_is_drawn() -> None:
-    result = growth(rows(), answer="v", by=["r", "c"], target=Target(kappa=1))
+    result = growth(rows(), answer="v", by=["r", "c"], target=Target(kappa=1, tau=0))
     assert "<svg" in to_svg(growth_chart(result))

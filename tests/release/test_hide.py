@@ -34,7 +34,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_answer_that_leads_to_the_release_leaves_each_group_within_the_target(case: str) -> None:
-    place, target = one_axis(*CASES[case]), Target(beta=0.1, kappa=10)
+    place, target = one_axis(*CASES[case]), Target(beta=0.1, kappa=10, tau=0)
     plan, shown = run(place, target)
     gone = hidden(place, target)
     assert plan.certificate.rule == "rerun" and len(gone) == 2

@@ -52,7 +52,8 @@ def project(folder: Path, rows: Sequence[Row], cycle: str, ledger: str = "", res
     (folder / f"{cycle}.csv").write_text(f"badge,site,grade,answer\n{text}")
     path = folder / f"{cycle}.toml"
     path.write_text(
-        f'[data]\nfile = "{cycle}.csv"\nanswer = "answer"\n[axes.site]\n[axes.grade]\n[target]\nkappa = 5\n{rest}\n'
+        f'[data]\nfile = "{cycle}.csv"\nanswer = "answer"\n[axes.site]\n[axes.grade]\n'
+        f"[target]\ntau = 0\nkappa = 5\n{rest}\n"
         f'[ledger]\nfile = "ledger.sqlite"\npopulation = "staff"\ncycle = "{cycle}"\n{ledger}\n'
         + ("" if "id =" in ledger else 'turnover = "net"\n')
     )
@@ -102,7 +103,7 @@ def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:
         "total", (), (), frozen([[]], 0), ("yes",), frozen([0]), frozen([9]), frozen([9]), ("exact",)
     )
     entry = Entry(
-        "p", "c", "Ü", Target(kappa=7), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
+        "p", "c", "Ü", Target(kappa=7, tau=0), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
         {("site",): {("a",): 20}}, {"somebody": ("a",)}, 2, 0.5,
     )  # fmt: skip
     record(tmp_path / "l.sqlite", entry, Chain("k"), 0, tmp_path / "out", {"a": b""})

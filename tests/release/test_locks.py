@@ -20,6 +20,7 @@ count = "people"
 [target]
 beta = {beta}
 kappa = 20
+tau = 0
 [ledger]
 file = "ledger.sqlite"
 population = "staff"

@@ -27,7 +27,7 @@ def town_of(chose: tuple[int, ...], sizes: tuple[int, ...] = SIZES) -> Split:
 
 
 def limits_of(total: int, sizes: tuple[int, ...] = SIZES) -> Limits:
-    return Target(beta=0.15, kappa=1).limits([total, sum(sizes) - total], sum(sizes))
+    return Target(beta=0.15, kappa=1, tau=0).limits([total, sum(sizes) - total], sum(sizes))
 
 
 def law(one: Split, limits: Limits, epsilon: float, most: int = 2) -> dict[Chosen, float]:
@@ -115,7 +115,7 @@ def workplace(sites: dict[str, tuple[int, int]]) -> Town:
 
 def test_the_guarantee_adds_up_and_names_whom_it_covers() -> None:
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 81)})
-    target = Target(beta=0.05, kappa=20, epsilon_max=1.0)
+    target = Target(beta=0.05, kappa=20, epsilon_max=1.0, tau=0)
     plan = decide(place.table(), target, protect="noise")
     assert {min(d.group) for d in plan.decisions if d.action is Action.NOISED} == {"Chur", "Egg"}
     (guarantee,) = plan.guarantees
@@ -127,7 +127,7 @@ def test_the_guarantee_adds_up_and_names_whom_it_covers() -> None:
 def test_noised_groups_that_are_outside_together_are_merged_instead() -> None:
     """The total less the exact groups would disclose that 305 of 310 people said yes."""
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 147)})
-    plan = decide(place.table(), Target(beta=0.05, kappa=20), protect="noise")
+    plan = decide(place.table(), Target(beta=0.05, kappa=20, tau=0), protect="noise")
     assert plan.certificate.certified
     assert not [d for d in plan.decisions if d.action is Action.NOISED] and not plan.guarantees
 
@@ -141,7 +141,7 @@ def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: 
     table = Town(("q", "grade"), names, ("yes", "no"), people, votes).table()
     assert is_vacuous(table, "q", [frozenset(["q2"]), frozenset(["q3"])])
     assert not is_vacuous(table, "q", [frozenset(["q0"]), frozenset(["q2"])])
-    plan = decide(table, Target(beta=0.05, kappa=10), protect="noise")
+    plan = decide(table, Target(beta=0.05, kappa=10, tau=0), protect="noise")
     assert {d.reason for d in plan.axis("q")} == {
         "noise would guarantee nothing: no two people could exchange answers unnoticed"
     }
@@ -154,7 +154,7 @@ def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: 
 def test_noise_too_small_to_guarantee_anything_is_refused_in_one_line() -> None:
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 81)})
     with pytest.raises(InputError, match=r"target.epsilon_max = 50: 100.0% of noised counts would be the true ones"):
-        decide(place.table(), Target(kappa=20, epsilon_max=50), protect="noise")
-    assert decide(place.table(), Target(kappa=20, epsilon_max=50)).certificate.certified
-    budget = noise_budget(place.table().schema, 1, True, Target(epsilon_max=1.0), 0.25)
+        decide(place.table(), Target(kappa=20, epsilon_max=50, tau=0), protect="noise")
+    assert decide(place.table(), Target(kappa=20, epsilon_max=50, tau=0)).certificate.certified
+    budget = noise_budget(place.table().schema, 1, True, Target(epsilon_max=1.0, kappa=10, tau=0), 0.25)
     assert budget.unchanged == pytest.approx(math.tanh(0.25 / 2))

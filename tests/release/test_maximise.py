@@ -207,7 +207,7 @@ def nested_town() -> Town:
     return Town(("p", "q", "r"), (("p0", "p1"), ("q0", "q1"), ("r0", "r1")), ("yes", "no"), people, votes)
 
 
-NESTED = Target(beta=0.05, kappa=10)
+NESTED = Target(beta=0.05, kappa=10, tau=0)
 
 
 def test_a_single_axis_is_kept_unless_it_may_be_given_up() -> None:
@@ -304,7 +304,7 @@ def test_groups_that_are_noised_are_in_no_other_table() -> None:
     people = {(p, q): 100 for p in ("p0", "p1", "p2", "p3") for q in ("q0", "q1")}
     votes = {cell: (99 if cell[0] == "p0" else 50, 1 if cell[0] == "p0" else 50) for cell in people}
     place = Town(("p", "q"), (("p0", "p1", "p2", "p3"), ("q0", "q1")), ("yes", "no"), people, votes)
-    plan = decide(place.table(), Target(), protect="noise")
+    plan = decide(place.table(), Target(kappa=10, tau=0), protect="noise")
     found = maximise(plan, place.table(), [Wanted(("p", "q"))])
     assert any(d.action is Action.NOISED for d in found.axis("p"))
     assert found.margins[0].reason == "some groups of p are noised or suppressed"

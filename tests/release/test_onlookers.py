@@ -28,6 +28,7 @@ def rows_of(cells: Mapping[tuple[str, str], tuple[int, int]]) -> list[dict[str, 
 
 
 def call(rows: Sequence[Mapping[str, str]], composition: str, by: Sequence[str] = ("r", "c"), **more: Any) -> Release:
+    more = {"target": Target(kappa=10, tau=0), **more}
     onlookers = [{"name": "x", "composition": composition, **more.pop("knows", {})}]
     return release(rows, answer="v", options=["yes", "no"], by=list(by), onlookers=onlookers, **more)
 
@@ -51,7 +52,7 @@ def test_one_axis_is_checked_for_every_onlooker(composition: str) -> None:
 @pytest.mark.parametrize("composition", ["none", "sizes", "joint"])
 def test_three_of_a_hundred_may_say_yes(composition: str) -> None:
     rows = [{"r": "ab"[n % 2], "v": "yes" if n < 310 else "no"} for n in range(10_000)]
-    made = call(rows, composition, by=["r"], target=Target(beta=0.05))
+    made = call(rows, composition, by=["r"], target=Target(beta=0.05, kappa=10, tau=0))
     assert made.frame("total")["count"].tolist() == [310, 9690]
 
 
@@ -137,7 +138,7 @@ def sealed(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]], tota
 @pytest.mark.parametrize("apart", [0, 2, 3, 10])
 def test_the_hole_is_never_exact_on_both_axes_however_far_totals_are_apart(apart: int) -> None:
     table = sealed([[50, 150], [50 + apart, 50 - apart]], [[50, 150], [50, 50]], [100, 200])
-    plan = decide(table, Target())
+    plan = decide(table, Target(kappa=10, tau=0))
     exact = [axis for axis in ("r", "c") if {str(d.action) for d in plan.axis(axis)} == {"exact"}]
     assert plan.certificate.certified and len(exact) < 2
     assert [published.name for published in publish(plan, table).tables][0] == "total"
@@ -169,7 +170,7 @@ def is_disclosed_in_some_reading(table: Table, target: Target) -> bool:
 def test_a_certificate_holds_for_every_reading_and_more_disagreement_never_certifies_more() -> None:
     """The hole with one profile less leaves one table per reading: enumerated for 60 random pairs of elections."""
     rng = np.random.default_rng(11)
-    target, certified = Target(beta=0.1), 0
+    target, certified = Target(beta=0.1, kappa=10, tau=0), 0
     for _ in range(60):
         b, y, inside = (int(n) for n in rng.integers(5, 95, 3))
         total = [b + y + inside, 300 - b - y - inside]
@@ -242,5 +243,5 @@ def test_contradictory_facts_are_still_refused(tmp_path: Path) -> None:
 def test_a_count_below_tau_is_known_by_the_total_alone() -> None:
     """Two of 300 said yes, and every count within 3 is disclosed: the total says so, and nothing else is published."""
     rows = [{"r": "abc"[n % 3], "v": "yes" if n < 2 else "no"} for n in range(300)]
-    made = call(rows, "joint", by=["r"], target=Target(tau=3))
+    made = call(rows, "joint", by=["r"], target=Target(tau=3, kappa=10))
     assert list(made.tables) == ["total"] and "known before" in made.certificate.statement

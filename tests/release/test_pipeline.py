@@ -44,7 +44,7 @@ WITH_A_BLOC = {
 }
 ALL_AGREED = everybody(lambda place, people: people // 60)
 
-TARGET = "[target]\nbeta = 0.05\nkappa = 20\n"
+TARGET = "[target]\nbeta = 0.05\nkappa = 20\ntau = 0\n"
 OUTPUTS = '[outputs]\nformats = ["csv", "json", "parquet"]\n'
 
 

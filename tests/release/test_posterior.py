@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from safemargin import InputError, RefusedError, Release, release
+from safemargin import InputError, RefusedError, Release, Target, release
 
 PEOPLE = np.array([[100, 100], [100, 100]])
 YES = np.array([[60, 40], [40, 30]])
@@ -42,7 +42,9 @@ def call(folder: Path, survey: np.ndarray | None, limit: float | None) -> Releas
         onlooker["correlations"] = str(folder / "survey.csv")
     if limit is not None:
         onlooker["posterior"] = limit
-    return release(rows(), answer="v", options=["yes", "no"], by=["r", "c"], onlookers=[onlooker])
+    return release(
+        rows(), answer="v", options=["yes", "no"], by=["r", "c"], onlookers=[onlooker], target=Target(kappa=10, tau=0)
+    )
 
 
 def survey_of(share: np.ndarray) -> np.ndarray:
@@ -89,4 +91,4 @@ def test_correlations_and_limits_are_checked(tmp_path: Path) -> None:
     (tmp_path / "survey.csv").write_text("r,c,option,count\na,x,yes,\n")
     with pytest.raises(InputError, match="correlations need exact counts"):
         onlooker = {"name": "p", "correlations": str(tmp_path / "survey.csv")}
-        release(rows(), answer="v", by=["r", "c"], onlookers=[onlooker])
+        release(rows(), answer="v", by=["r", "c"], onlookers=[onlooker], target=Target(kappa=10, tau=0))

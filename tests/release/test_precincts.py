@@ -54,13 +54,22 @@ def test_counties_keep_their_precincts(
 @pytest.mark.data
 @pytest.mark.slow
 def test_alternatives_stand_on_the_first_screen(tmp_path: Path, data_sets: Path) -> None:
+    inputs = read_inputs(written(tmp_path, data_sets, "county_name = 'DURHAM' and district = '001'"))
     start = time.process_time()
-    release = pass_gate(read_inputs(written(tmp_path, data_sets, "county_name = 'DURHAM' and district = '001'")))
+    release = pass_gate(inputs)
     assert time.process_time() - start < 10
     text = release.to_text()
     assert text.index("What else you could do") < text.index("What it cost\n")
     asked = [(choice.protect, choice.beta) for choice in release._passed.alternatives]
     assert asked == [("auto", 0.05), ("merge", 0.05), ("noise", 0.05), ("auto", 0.03), ("auto", 0.02), ("auto", 0.01)]
+    assert all(
+        flag in text for flag in ("--protect merge", "--protect noise", "--beta 0.03", "--beta 0.02", "--beta 0.01")
+    )
+    now, merge, *_ = release._passed.alternatives
+    for choice, protect in ((now, "auto"), (merge, "merge")):
+        again = decide(inputs.table, inputs.target, inputs.onlookers, protect=protect)
+        assert choice.state == "certified" and again.certificate.certified
+        assert choice.kept["precinct"].startswith(f"{actions(again, 'precinct')[Action.EXACT]} of "), protect
 
 
 @pytest.mark.data
@@ -139,5 +148,5 @@ def test_a_hundred_small_schools_are_merged_in_pairs() -> None:
     axis = Axis("school", tuple(f"s{number:02}" for number in range(100)))
     votes = Tally(("school",), frozen(np.arange(100), 1), frozen(np.stack([yes, 20 - yes], axis=1), 2))
     roll = Tally(("school",), votes.codes, frozen(np.full(100, 20), 1))
-    plan = decide(Table(Schema((axis,), ("yes", "no")), (votes,), (roll,)), Target(beta=0.05, kappa=30))
+    plan = decide(Table(Schema((axis,), ("yes", "no")), (votes,), (roll,)), Target(beta=0.05, kappa=30, tau=0))
     assert len(plan.axis("school")) >= 45 and plan.certificate.certified

@@ -23,7 +23,7 @@ def town(axes: int, people: int, seed: int, pull: float = 0.0) -> Town:
 
 
 def test_every_group_of_twelve_axes_is_exact() -> None:
-    plan = decide(town(12, 800, 1).table(), Target())
+    plan = decide(town(12, 800, 1).table(), Target(kappa=10, tau=0))
     assert plan.certificate.certified
     assert (plan.certificate.proved, plan.certificate.rule) == ("integer", "rerun")
     assert {decision.action for decision in plan.decisions} == {Action.EXACT}
@@ -37,8 +37,8 @@ def test_axes_beyond_reach_are_omitted_by_the_roll_alone() -> None:
     for each in (place, other):
         table = each.table()
         onlooker = onlooker_with_roll(table, "joint")
-        limits = Target().limits(table.totals.tolist(), len(each.people))
-        splits = rule_for(table, limits, [onlooker], "auto", Target()).first().splits
+        limits = Target(kappa=10, tau=0).limits(table.totals.tolist(), len(each.people))
+        splits = rule_for(table, limits, [onlooker], "auto", Target(kappa=10, tau=0)).first().splits
         omitted.append([split.axis.name for split in splits if MANY in split.reasons.values()])
         assert [split.is_published for split in splits] == [split.axis.name not in omitted[-1] for split in splits]
     assert omitted[0] == omitted[1]
@@ -48,7 +48,7 @@ def test_axes_beyond_reach_are_omitted_by_the_roll_alone() -> None:
 @pytest.mark.slow
 def test_merged_groups_among_many_axes_are_explained_by_other_answers() -> None:
     """One category of the first axis is outside the target, so that groups merge because of their answers."""
-    plan, _ = run(town(10, 1_000, 3, pull=0.49), Target())
+    plan, _ = run(town(10, 1_000, 3, pull=0.49), Target(kappa=10, tau=0))
     assert plan.certificate.certified
     assert plan.certificate.proved == "integer"
     first = [decision for decision in plan.decisions if decision.axis == "a0"]

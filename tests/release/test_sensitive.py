@@ -111,7 +111,9 @@ def staff(folder: Path, axes: str, target: str = "") -> Path:
             faith = rng.choice(["Christian", "Hindu", "Jewish", "none"], p=[0.5, 0.1, 0.1, 0.3])
             writer.writerow([faith, rng.choice(["north", "south", "west"]), rng.choice(["yes", "no"])])
     project = folder / "staff.toml"
-    project.write_text(f'[data]\nfile = "staff.csv"\nanswer = "vote"\n{axes}\n[target]\n{target}\n')
+    project.write_text(
+        f'[data]\nfile = "staff.csv"\nanswer = "vote"\n{axes}\n[target]\nkappa = 10\ntau = 0\n{target}\n'
+    )
     return project
 
 
@@ -207,5 +209,5 @@ def test_loose_intervals_are_called_so_and_never_start_below_nobody() -> None:
 def test_an_axis_of_two_categories_is_omitted_if_one_is_sensitive() -> None:
     """Two categories, one of them sensitive: the other covers it, so that the axis is omitted."""
     place = Town(("p",), (("a", "b"),), ("yes", "no"), {("a",): 50, ("b",): 60}, {("a",): (20, 30), ("b",): (30, 30)})
-    plan = decide(place.table(), Target(sensitive=(("p", "a"),)))
+    plan = decide(place.table(), Target(sensitive=(("p", "a"),), kappa=10, tau=0))
     assert [d.action for d in plan.axis("p")] == [Action.SUPPRESSED]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin import InputError, release, sign, verify
+from safemargin import InputError, Target, release, sign, verify
 from safemargin.core import OutputError
 from safemargin.io import write_folder
 from safemargin.verify.signature import signature_failures
@@ -88,7 +88,7 @@ def test_what_is_refused(folder: Path, tmp_path: Path) -> None:
 
 def test_a_signed_release_is_verified(tmp_path: Path) -> None:
     rows = [{"site": site, "answer": "yes" if n % 2 else "no"} for site in ("a", "b") for n in range(60)]
-    release(rows, answer="answer", by=["site"]).write(tmp_path / "out")
+    release(rows, answer="answer", by=["site"], target=Target(kappa=10, tau=0)).write(tmp_path / "out")
     sign(key=tmp_path / "k", new=True)
     published = tmp_path / "out/published"
     assert not verify(published / "certificate.json", published, key=tmp_path / "k.pub").holds

@@ -298,6 +298,12 @@ def test_what_is_published_is_put_in_words(homes: Path) -> None:
     assert "0 of 1,200 records are unique in the columns that are published" in " ".join(text.split())
     assert "e^11 = 59,500: after the publication, the odds between two such" in " ".join(text.split())
     assert found.to_json()["unique"] == 0
+    rows = homes.read_text().splitlines()
+    alone = 5
+    homes.write_text("\n".join([*rows, *(f"s{n % 2},k0,t{n},{90 + n},0.1,r0" for n in range(alone))]) + "\n")
+    found = safemargin.swap(homes, swapped=["tract"], match=["state"], hold=["size"], rate="0.01")
+    assert f"{alone} of 1,205 records are unique in the columns" in " ".join(found.to_text().split())
+    assert found.to_json()["unique"] == alone
 
 
 KILLED = """

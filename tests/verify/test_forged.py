@@ -44,6 +44,7 @@ formats = ["csv", "json", "parquet"]
 [target]
 beta = 0.05
 kappa = 20
+tau = 0
 """
 ACCIDENTS = ((4, 0, 0), (5, 0, 1), (3, 2, 1), (4, 1, 4), (1, 0, 0), (6, 0, 0))
 
@@ -131,7 +132,9 @@ def test_slack_that_the_files_do_not_have(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, slack=20), sources, slack=20, target=Target())
+    proofs = prove_intervals(
+        tables, onlooker, infer(tables, onlooker, slack=20), sources, slack=20, target=Target(kappa=10, tau=0)
+    )
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "off by up to 20 (slack); the files say 0" in intervals(folder)
 
@@ -263,7 +266,9 @@ def test_certificate_about_the_total_only(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, target=()), sources, target=Target())
+    proofs = prove_intervals(
+        tables, onlooker, infer(tables, onlooker, target=()), sources, target=Target(kappa=10, tau=0)
+    )
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "its target names no axis" in intervals(folder)
 

@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Path:
     onlooker = Onlooker(roll=(read_tidy(paths["roll"], count="people"),))
     sources = [SourceFile(paths[name].name, "table", hash_file(paths[name])) for name in ("total", "p", "q")]
     sources.append(SourceFile(paths["roll"].name, "roll", hash_file(paths["roll"]), count="people"))
-    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker), sources, target=Target())
+    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker), sources, target=Target(kappa=10, tau=0))
     (tmp_path / "proofs").mkdir()
     (tmp_path / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     return tmp_path
@@ -228,7 +228,7 @@ def test_certificate_of_a_release(tmp_path: Path) -> None:
     place = town(np.random.default_rng(2), axes=2, options=2, people=30)
     tables = tuple(margin(place, axes) for axes in ((), ("p",)))
     stated = ReleaseCertificate(True, "Nobody is exposed.", "integer", "witness", {"joint cells": 4})
-    files = release_files(Publication(tables, Target()), stated, formats=["csv", "parquet"], orders={})
+    files = release_files(Publication(tables, Target(kappa=10, tau=0)), stated, formats=["csv", "parquet"], orders={})
     out = tmp_path / "published"
     write_folder(out, files)
     found = verify(out / "certificate.json", [out])

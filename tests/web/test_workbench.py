@@ -230,7 +230,7 @@ def write_large(folder: Path) -> None:
     lines = [f"s{site},j{job},{vote},9" for site in range(100) for job in range(101) for vote in ("yes", "no")]
     (folder / "votes.csv").write_text("site,job,answer,people\n" + "\n".join(lines) + "\n", encoding="utf-8")
     described = '[data]\nfile = "votes.csv"\nanswer = "answer"\ncount = "people"\n[axes.site]\n[axes.job]\n'
-    (folder / "project.toml").write_text(f"{described}[target]\nkappa = 10\n", encoding="utf-8")
+    (folder / "project.toml").write_text(f"{described}[target]\nkappa = 10\ntau = 0\n", encoding="utf-8")
 
 
 def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_if_there: str | None) -> None:

@@ -20,7 +20,7 @@ from safemargin.bounds import (
     sources_of,
 )
 from safemargin.core import InputError, Progress, Publication, PublishedTable, Target, no_progress
-from safemargin.ui import override_target, write_text
+from safemargin.ui import override_target, target_of_tables, write_text
 
 
 def audit(
@@ -58,7 +58,6 @@ def audit(
     published = tables if isinstance(tables, Publication) else Publication((), Target())
     if manifest is not None:
         published = read_manifest(Path(manifest), _files("manifest", "tables", tables))
-    aim = override_target(published.target, beta, kappa, tau)
     shown, onlooker = read_public(
         tables.tables if isinstance(tables, Publication) else tables,
         roll,
@@ -72,6 +71,10 @@ def audit(
         earlier_roll=earlier_roll,
         knows_rule=bool(published.rule),
     )
+    if manifest is None and not isinstance(tables, Publication):
+        aim = target_of_tables(onlooker, beta, kappa, tau)
+    else:
+        aim = override_target(published.target, beta, kappa, tau)
     # What is audited is published counts, also where their column is called `people`, as in a roll.
     shown = tuple(replace(table, measure="count") if table.measure == "people" else table for table in shown)
     slack = measured_slack(shown, checked_tolerance(tolerance))

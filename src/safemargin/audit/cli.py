@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from safemargin.audit.audit import audit as run_audit
+from safemargin.audit.small import SMALLEST
+from safemargin.core import Target
 from safemargin.ui import (
     Axes,
     Beta,
@@ -17,7 +19,6 @@ from safemargin.ui import (
     Facts,
     Hierarchy,
     Json,
-    Kappa,
     Option,
     Page,
     Rolls,
@@ -36,7 +37,14 @@ def audit(
     fact: Facts = None,
     target: Axes = None,
     beta: Beta = None,
-    kappa: Kappa = None,
+    kappa: Annotated[
+        int | None,
+        typer.Option(
+            help="Minimum number of people in a published group. Default: what the manifest states, else "
+            f"{Target.kappa}; without this option, only printed groups of 1 to {SMALLEST} people are "
+            "found by their size."
+        ),
+    ] = None,
     tau: Tau = None,
     count: Count = "count",
     option: Option = "option",

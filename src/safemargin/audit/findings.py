@@ -104,6 +104,7 @@ def _attempt_document(attempt: Attempt) -> Document:
         "summary": attempt.summary,
         "looked_at": attempt.looked_at,
         "people_exposed": attempt.people_exposed,
+        **attempt.tally,
         "findings": [
             {
                 "cell": dict(finding.cell),

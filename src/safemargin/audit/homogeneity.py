@@ -7,25 +7,37 @@ import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation, people_in
 from safemargin.core import BoolArray, IntArray, PublishedTable
+from safemargin.ui import plural
 
 
 def homogeneity(situation: Situation) -> Attempt:
     """Look at every published group by itself: is one answer that of all, or all but tau, of its people?"""
     findings: list[Finding] = []
-    looked = people = 0
+    looked = exposed = people = unanimous = 0
     for table in situation.release.tables:
         if table.axes:
             disclosed, groups = _attack(situation, table)
             findings += disclosed
             looked += groups
-            people += people_in(disclosed)
-    summary = (
-        f"{len(findings):,} of {looked:,} non-empty groups are unanimous: "
-        f"how {people:,} people answered can be read off the tables"
-        if findings
-        else f"none of {looked:,} non-empty groups is unanimous"
-    )
-    return Attempt("homogeneity", summary, looked, tuple(findings), people)
+            exposed += people_in(disclosed)
+            alike = [finding for finding in disclosed if finding.lower in (0, finding.people)]
+            unanimous += len(alike)
+            people += people_in(alike)
+    nearly = len(findings) - unanimous
+    summary = _summary(looked, unanimous, people, nearly, situation.limits.tau)
+    tally = {"unanimous": unanimous, "nearly_unanimous": nearly}
+    return Attempt("homogeneity", summary, looked, tuple(findings), exposed, tally)
+
+
+def _summary(looked: int, unanimous: int, people: int, nearly: int, tau: int) -> str:
+    summary = f"none of {looked:,} non-empty groups is unanimous"
+    if unanimous:
+        are = "is" if unanimous == 1 else "are"
+        summary = f"{unanimous:,} of {looked:,} non-empty groups {are} unanimous: "
+        summary += f"how {plural(people, 'person')} answered can be read off the tables"
+    few = "1 person" if tau == 1 else f"1 to {tau:,} people"
+    more = f"{nearly:,} more" if unanimous else f"{nearly:,}"
+    return f"{summary}; in {more}, all but {few} answered alike" if nearly else summary
 
 
 def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding], int]:

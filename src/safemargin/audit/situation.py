@@ -1,6 +1,6 @@
 """What an attack starts from, and what it reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,8 @@ class Attempt:
     looked_at: int
     findings: tuple[Finding, ...] = ()
     people_exposed: int = 0
+    tally: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Findings by kind, where the summary counts several kinds."""
 
 
 def people_in(findings: Sequence[Finding]) -> int:

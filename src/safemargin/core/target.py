@@ -32,11 +32,13 @@ class Target:
 
     Decisions use stricter limits, by `guard` (None: half of beta, or of what beta leaves of a half): so answers within
     the target could have been the reason of whatever is merged or omitted.
+
+    The defaults are the limits of everything that states none; docs/target.md has their reasons.
     """
 
     beta: float = 0.05
-    kappa: int = 10
-    tau: int = 0
+    kappa: int = 30
+    tau: int = 3
     epsilon_max: float = 1.0
     guard: float | None = None
     sensitive: tuple[tuple[str, str], ...] = ()

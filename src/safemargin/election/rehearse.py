@@ -42,7 +42,8 @@ PLAN = plan_text(
     {"age": ["18-34", "35-54", "55+"], "region": ["North", "South"]},
     collector="Library",
     others=["Town hall", "University", "Court"],
-    settings={"share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
+    # A rehearsal has a few dozen people: with the default minimum group it would publish little to look at.
+    settings={"kappa": 10, "share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
     target={"beta": 0.05, "tau": 1},
 )
 

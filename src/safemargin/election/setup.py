@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from safemargin.core import InputError
+from safemargin.core import InputError, Target
 from safemargin.election.blind import BlindSigner
 from safemargin.election.escrow import escrow_key
 from safemargin.election.keys import SealingKey, canonical, new_seed, seal, sealing_public, split_secret
@@ -63,7 +63,7 @@ class ElectionPlan(ManifestPart):
     signers: int = 2
     openers: int = 2
     least: int = 20
-    kappa: int = 10
+    kappa: int = Target.kappa
     share: int = 0
     tolerance: int = 5
     spread: int = 86_400
@@ -133,7 +133,8 @@ def plan_text(
         f"{name} = {_toml({'role': name.partition('-')[0], 'organisation': organisation})}"
         for name, organisation in parties
     ]
-    lines += ["", "[release.target]", *(f"{name} = {value}" for name, value in (target or {"beta": 0.05}).items())]
+    limits = {"beta": Target.beta, "tau": Target.tau, **(target or {})}
+    lines += ["", "[release.target]", *(f"{name} = {value}" for name, value in limits.items())]
     text = "\n".join(lines) + "\n"
     parse_plan(text)  # what is handed out can be read
     return text

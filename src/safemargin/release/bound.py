@@ -27,7 +27,18 @@ from safemargin.bounds import (
 )
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
 from safemargin.release.remedies import Remedy, remedies, remedy_parts
-from safemargin.ui import MOST_ROWS, Document, Headline, OnPage, Report, Result, override_target, plural, show_report
+from safemargin.ui import (
+    MOST_ROWS,
+    Document,
+    Headline,
+    OnPage,
+    Report,
+    Result,
+    override_target,
+    plural,
+    show_report,
+    target_of_tables,
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,6 @@ def bound(
     what would protect it. `beta`, `kappa` and `tau` override those of `aim`. With `decide`, cells are only classified
     against `tau`: faster, but intervals are not tightened.
     """
-    aim = override_target(aim or Target(), beta, kappa, tau)
     slack = 0
     shown: Table | Sequence[PublishedTable]
     if isinstance(tables, Table):
@@ -121,6 +131,10 @@ def bound(
         shown, seen = read_public(tables, roll, facts, count=count, option=option, by=by, skip=skip)
         onlooker = onlooker or seen
         slack = measured_slack(shown, checked_tolerance(tolerance))
+    if aim is None and onlooker is not None:
+        aim = target_of_tables(onlooker, beta, kappa, tau)
+    else:
+        aim = override_target(aim or Target(), beta, kappa, tau)
     if cell is not None:
         if target is not None:
             raise InputError("cell: names its axes itself; remove target")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.bounds import SORTS
-from safemargin.core import InputError, Target
+from safemargin.core import InputError
 from safemargin.release.bound import bound as run_bound
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
@@ -28,7 +28,6 @@ from safemargin.ui import (
     check_page,
     check_tolerance,
     out,
-    override_target,
     print_json,
     progress_bar,
     project_file,
@@ -72,13 +71,16 @@ def bound(
     with progress_bar("bounding") as progress:
         if given is not None:
             project = Project.load(given)
-            inputs, aim = read_inputs(project), override_target(project.target, beta, kappa, tau)
+            inputs = read_inputs(project)
             exposure = run_bound(
                 inputs.table,
                 inputs.onlookers[0],
                 target=target,
                 cell=asked,
-                aim=aim,
+                aim=project.target,
+                beta=beta,
+                kappa=kappa,
+                tau=tau,
                 decide=decide,
                 progress=progress,
             )
@@ -89,7 +91,9 @@ def bound(
                 facts=fact or (),
                 target=target,
                 cell=asked,
-                aim=override_target(Target(), beta, kappa, tau),
+                beta=beta,
+                kappa=kappa,
+                tau=tau,
                 count=count,
                 option=option,
                 by=by,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from safemargin.core import RESERVED, InputError, OutputError
+from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, tables_in
 from safemargin.release.guess import AxisGuess, Guess, guess
-from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, write_text
+from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, write_text
 
 SHOWN = 6
 """How many values a comment lists."""
@@ -19,12 +19,13 @@ SHOWN = 6
 WIDEST = 100
 """How many characters it takes for that."""
 
-CLOSING = """\
+LOW, HIGH = exact_percent(Target.beta), exact_percent(1 - Target.beta)
+CLOSING = f"""\
 [target]
-beta = 0.05          # nothing may show that fewer than 5 % or more than 95 % of a group chose an option
-kappa = 30           # nobody is published in a group of fewer people
-tau = 3              # no count may be known to within 3 people
-epsilon_max = 1.0    # the most that noise may cost anyone
+beta = {Target.beta}          # nothing may show that fewer than {LOW} or more than {HIGH} of a group chose an option
+kappa = {Target.kappa}           # nobody is published in a group of fewer people
+tau = {Target.tau}              # no count may be known to within {Target.tau} people
+epsilon_max = {Target.epsilon_max}    # the most that noise may cost anyone
 protect = "auto"     # near-unanimous groups: merge along an order or wider areas, else suppress them alone
 
 # Who to defend against. Without this it is one onlooker who knows the rule and how many people there are of each kind.

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         override_target,
         parse_integers,
         project_file,
+        target_of_tables,
     )
     from safemargin.ui.output import (
         PROGRESS,

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from safemargin.core import InputError, Target
+from safemargin.core import InputError, Onlooker, Target
 
 T = TypeVar("T")
 OF_COMMANDS = {"as_json", "folder", "page"}
@@ -14,11 +14,25 @@ OF_COMMANDS = {"as_json", "folder", "page"}
 Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
 Beta = Annotated[
     float | None,
-    typer.Option(help="Disclosure limit: nobody may be able to infer a share below beta or above 1 - beta."),
+    typer.Option(
+        help="Disclosure limit: nobody may be able to infer a share below beta or above 1 - beta. "
+        f"Default: what the project or manifest states, else {Target.beta}."
+    ),
 ]
-Kappa = Annotated[int | None, typer.Option(help="Minimum number of people in a published group.")]
+Kappa = Annotated[
+    int | None,
+    typer.Option(
+        help="Minimum number of people in a published group. "
+        f"Default: what the project or manifest states, else {Target.kappa}."
+    ),
+]
 Tau = Annotated[
-    int | None, typer.Option(help="A count known to within plus or minus this many is treated as disclosed.")
+    int | None,
+    typer.Option(
+        help="A count known to within plus or minus this many is treated as disclosed. "
+        f"Default: what the project or manifest states, else {Target.tau}; "
+        "in audit and bound, 0 for tables without a roll."
+    ),
 ]
 Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis (repeatable).")]
 Facts = Annotated[list[Path] | None, typer.Option("--fact", help="Tidy file of auxiliary facts (repeatable).")]
@@ -88,6 +102,14 @@ def override_target(stated: Target, beta: float | None, kappa: int | None, tau: 
         stated.guard if beta is None else None,
         stated.sensitive,
     )
+
+
+def target_of_tables(onlooker: Onlooker, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+    """The limits for tables that state none; without a roll, a count is disclosed if it is known exactly.
+
+    A suppression of small counts always leaves a count between 0 and 3, and nobody knows of how many people.
+    """
+    return override_target(Target(), beta, kappa, 0 if tau is None and not onlooker.roll else tau)
 
 
 def parse_integers(text: str) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ COMPARISON = Comparison(
         name: (PropertyAnswer("yes", "all <b>bold</b>"), PropertyAnswer("partly", "some"), PropertyAnswer("no", "none"))
         for name in PROPERTY_WORDS
     },
-    target=Target(),
+    target=Target(kappa=10, tau=0),
     threshold=10,
     people=20_000,
     cells=336,
@@ -122,6 +122,18 @@ def test_terminal(width: int) -> None:
     )
     assert "1,370" in said and "60.4" in said and "93 %" in said
     assert all(words.split()[0] in said for words in PROPERTY_WORDS.values())
+    assert max(map(len, said.splitlines())) <= width
+
+
+def test_dp_stands_apart_with_its_epsilon_in_words() -> None:
+    text = COMPARISON.to_text(80)
+    kept, apart = text.split("Global differential privacy")[:2]
+    apart = " ".join(apart.partition("What onlookers can infer")[0].split())
+    assert EXACT.method in kept and REFUSED.method in kept and NOISY.method not in kept
+    assert NOISY.method in apart and EXACT.method not in apart and REFUSED.method not in apart
+    assert (
+        "epsilon 0.1: one person changes the odds by a factor of 1.11 at most; a guess of 50 % can become 52 %" in apart
+    )
 
 
 def test_page() -> None:

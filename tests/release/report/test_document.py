@@ -57,31 +57,31 @@ def test_a_cell_has_the_documented_keys() -> None:
 
 
 def test_nobody_has_no_rate() -> None:
-    entry = exposure_document(small(), Target())["cells"][1]
+    entry = exposure_document(small(), Target(kappa=10, tau=0))["cells"][1]
     assert (entry["people"], entry["interval"], entry["t"], entry["fitted"]) == (0, None, None, None)
     assert (entry["proved"], entry["method"]) == ("linear", "linear program")
 
 
 def test_unknown_composition_and_no_option() -> None:
     exposure = small(options=(), people=None, fitted=None, population=None)
-    for entry in exposure_document(exposure, Target())["cells"]:
+    for entry in exposure_document(exposure, Target(kappa=10, tau=0))["cells"]:
         assert "option" not in entry
         assert (entry["people"], entry["interval"], entry["t"], entry["fitted"]) == (None, None, None, None)
 
 
 def test_total_of_a_table_without_axes(bare_story) -> None:
-    document = exposure_document(bare_story.findings[0].exposure, Target())
+    document = exposure_document(bare_story.findings[0].exposure, Target(kappa=10, tau=0))
     assert [entry["cell"] for entry in document["cells"]] == [{}]
 
 
 def test_unknown_totals_leave_no_distance() -> None:
     exposure = small(people=None, totals=(), population=None)
-    assert [entry["t"] for entry in exposure_document(exposure, Target())["cells"]] == [None, None]
+    assert [entry["t"] for entry in exposure_document(exposure, Target(kappa=10, tau=0))["cells"]] == [None, None]
 
 
 def test_options_follow_each_other_within_a_cell(story) -> None:
     exposure = story.findings[0].exposure
-    entries = exposure_document(exposure, Target())["cells"]
+    entries = exposure_document(exposure, Target(kappa=10, tau=0))["cells"]
     assert len(entries) == exposure.lower.size
     assert [entry["option"] for entry in entries[:5]] == [*exposure.options, exposure.options[0]]
     assert entries[4]["cell"] == exposure.cells.cell(1)
@@ -164,5 +164,5 @@ def test_many_cells_are_quick() -> None:
         fitted=lower + 0.5,
     )
     start = time.process_time()
-    assert len(exposure_document(exposure, Target())["cells"]) == count
+    assert len(exposure_document(exposure, Target(kappa=10, tau=0))["cells"]) == count
     assert time.process_time() - start < 3

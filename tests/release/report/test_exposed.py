@@ -96,7 +96,7 @@ def test_merged_bands_are_one_band_on_pages_and_categories_in_files(tmp_path: Pa
     ages = {"17-24": 12, "25-32": 70, "33-40": 80, "41 and over": 90}
     rows = [{"age": age, "v": v, "n": n // 2} for age, n in ages.items() for v in ("yes", "no")]
     by = {"age": {"ordered": True, "categories": list(ages)}}
-    made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=20))
+    made = safemargin.release(rows, answer="v", by=by, count="n", target=Target(kappa=20, tau=0))
     page = (made.write(tmp_path / "out") / "published/index.html").read_text(encoding="utf-8")
     assert ">17-32<" in page and "17-24 | 25-32" not in page and ">17-32<" in made.to_html()
     assert "17-24 | 25-32" in (tmp_path / "out/published/age.csv").read_text()
@@ -105,7 +105,7 @@ def test_merged_bands_are_one_band_on_pages_and_categories_in_files(tmp_path: Pa
 def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     """No reason, no count of a merged category, nothing of the confidential report."""
     made = safemargin.release(
-        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20)
+        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20, tau=0)
     )
     folder = made.write(tmp_path / "out")
     page = (folder / "published/index.html").read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
 
 def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_bloc = safemargin.release(
-        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20)
+        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20, tau=0)
     )
     draft = with_bloc._passed
     assert is_wanting(draft) == bool(draft.alternatives)
@@ -140,7 +140,7 @@ def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path, monkeypatch: 
 
     clock = [0.0]
     monkeypatch.setattr("time.process_time", lambda: clock[-1])
-    found = alternatives(draft, "merge", Target(beta=0.05), attempt, seconds=0.1)  # type: ignore[arg-type]
+    found = alternatives(draft, "merge", Target(beta=0.05, kappa=10, tau=0), attempt, seconds=0.1)  # type: ignore[arg-type]
     assert [choice.protect for choice in found] == ["merge", "auto", "merge", "merge", "merge"]
     assert [choice.state for choice in found] == ["certified"] * 3 + ["not computed"] * 2
     assert calls == [("auto", 0.05), ("noise", 0.05), ("merge", 0.03), ("merge", 0.02)]
@@ -153,8 +153,8 @@ def test_the_first_screen_has_three_states_and_three_answers(tmp_path: Path) -> 
     even = {(place, mode): (60, 60) for place in "abcd" for mode in "xy"}
     few = {(place, mode): (9, 9) for place in "ab" for mode in "xy"}
     said = {"answer": "answer", "by": ["place", "mode"], "count": "people"}
-    whole = safemargin.release(written(tmp_path, even), **said, target=Target(kappa=20))  # type: ignore[arg-type]
-    lost = safemargin.release(written(tmp_path, few), **said, target=Target(kappa=50))  # type: ignore[arg-type]
+    whole = safemargin.release(written(tmp_path, even), **said, target=Target(kappa=20, tau=0))  # type: ignore[arg-type]
+    lost = safemargin.release(written(tmp_path, few), **said, target=Target(kappa=50, tau=0))  # type: ignore[arg-type]
     assert verdict(whole._passed)[0] == "sound" and "You may publish this release." in whole.to_text()
     assert verdict(lost._passed)[0] == "partly" and "2 of 2 categories of place" in lost.to_text()
     refused = replace(whole._passed, plan=replace(whole.plan, certificate=replace(whole.certificate, certified=False)))
@@ -167,7 +167,7 @@ def test_the_first_screen_has_three_states_and_three_answers(tmp_path: Path) -> 
 
 
 def test_choices_that_were_not_computed_say_how_to_see_them(tmp_path: Path) -> None:
-    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20)}
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20, tau=0)}
     draft = safemargin.release(written(tmp_path, BLOC), **said)._passed  # type: ignore[arg-type]
     now = Choice("now", "auto", 0.05, share=0.5)
     slow = replace(draft, alternatives=(now, Choice("noise", "noise", 0.05, state=NOT_COMPUTED)))
@@ -177,7 +177,7 @@ def test_choices_that_were_not_computed_say_how_to_see_them(tmp_path: Path) -> N
 
 
 def test_the_decision_record_has_limits_attempts_and_lines_to_sign(tmp_path: Path) -> None:
-    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20)}
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": Target(kappa=20, tau=0)}
     made = safemargin.release(written(tmp_path, BLOC), **said)  # type: ignore[arg-type]
     made.write(tmp_path / "out", names=("A. Clerk", "B. Board"))
     page = (tmp_path / "out/confidential/record.html").read_text(encoding="utf-8").replace("\u00a0", " ")

@@ -55,7 +55,7 @@ def test_other_orders(story, sort: str, first: str) -> None:
 
 def test_unknown_order_is_refused(story) -> None:
     with pytest.raises(InputError, match="sort 'size'"):
-        exposure_text(story.findings[0].exposure, Target(), sort="size")
+        exposure_text(story.findings[0].exposure, Target(kappa=10, tau=0), sort="size")
 
 
 def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
@@ -66,14 +66,14 @@ def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
     wide = replace(
         exposure, people=people, lower=exposure.lower * 0, upper=exposure.lower * 0 + 100, fitted=fitted, complete=False
     )
-    text = exposure_text(wide, Target(), limit=1)
+    text = exposure_text(wide, Target(kappa=10, tau=0), limit=1)
     assert exposure.cells.cell(17)["district"] in text and "Unity" in text
     assert "Not every interval was settled" in text
 
 
 def test_missing_values(bare_story) -> None:
     exposure = bare_story.findings[0].exposure
-    text = exposure_text(replace(exposure, upper=np.array([[UNBOUNDED]])), Target())
+    text = exposure_text(replace(exposure, upper=np.array([[UNBOUNDED]])), Target(kappa=10, tau=0))
     assert "everyone" in text and "or more" in text and "option" not in text
 
 
@@ -162,4 +162,4 @@ def test_only_a_total(bare_story) -> None:
 def test_names_are_no_markup(story) -> None:
     exposure = story.findings[0].exposure
     named = replace(exposure, options=("[bold]", "[/red]", "[link=x]", "d"))
-    assert "[/red]" in exposure_text(named, Target(), limit=40)
+    assert "[/red]" in exposure_text(named, Target(kappa=10, tau=0), limit=40)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safemargin.core import InputError
+from safemargin.core import InputError, Target
 from safemargin.io import write_whole
 from safemargin.release.ledger.locks import lock_notes, read_locks
 from safemargin.release.project import Project
@@ -31,7 +31,7 @@ class Preset:
 
 
 PRESETS = (
-    Preset("Proposed", 95, 30, 3, "What safemargin init proposes."),
+    Preset("Proposed", 100 - 100 * Target.beta, Target.kappa, Target.tau, "The default of safemargin."),
     Preset(
         "Results by precinct",
         95,
