@@ -355,5 +355,6 @@ def test_both_computations_of_a_limit_agree_also_beyond_64_bits() -> None:
                 assert expected is None, fault
                 found = None
             assert found == (None if expected is None else floor(expected))
-        if expected is not None:
-            assert facts.limit(Goal(np.array(places), np.array([1]), 0), dual) == floor(expected)
+        goal = Goal(np.array(places), 1, 0)
+        assert facts.limit(goal, dual) == (None if expected is None else floor(expected))
+        assert facts.limit(goal, large) is None, "the prover leaves it at 64 bits"
