@@ -141,7 +141,9 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
         wanted = np.ones(len(known.codes), dtype=bool)
         counts = np.array(truth, dtype=np.int64).ravel()
         assert known.admits(counts), seed
-        for least, most in Rounder(known).exchanges.reach(counts, wanted, EFFORT.few_pairs):
+        exchanges = Rounder(known).exchanges
+        # The second as if few pairs were asked for: then only those between the same slices are looked at.
+        for least, most in (ends for few in (EFFORT.few_pairs, 2.0) for ends in exchanges.reach(counts, wanted, few)):
             for row, possible in enumerate(values):
                 for place_of, each in enumerate(possible):
                     assert least[row, place_of] in each and most[row, place_of] in each, (seed, labels[row])

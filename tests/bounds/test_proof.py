@@ -2,7 +2,9 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
@@ -16,7 +18,7 @@ from cases import margin, situation, town
 from evidence import seeds
 from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
-from safemargin.bounds.certificate import Dual, parse
+from safemargin.bounds.certificate import KIND, Dual, Verification, parse
 from safemargin.bounds.check import Checker, Fault, check
 from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import prove_intervals
@@ -355,5 +357,67 @@ def test_both_computations_of_a_limit_agree_also_beyond_64_bits() -> None:
                 assert expected is None, fault
                 found = None
             assert found == (None if expected is None else floor(expected))
-        if expected is not None:
-            assert facts.limit(Goal(np.array(places), np.array([1]), 0), dual) == floor(expected)
+        goal = Goal(np.array(places), 1, 0)
+        assert facts.limit(goal, dual) == (None if expected is None else floor(expected))
+        assert facts.limit(goal, large) is None, "the prover leaves it at 64 bits"
+
+
+def small() -> tuple[Document, Files]:
+    """A certificate with everything in it: a roll, two options, duals, tables."""
+    table = published("t.csv", ["a"], [(("x",), "yes", 3), (("y",), "yes", 4)], ["yes"])
+    roll = published("roll.csv", ["a", "b"], [((a, b), None, 5) for a in "xy" for b in "uv"], measure="people")
+    return made([table], Onlooker(roll=(roll,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["tables"][0].append([10**6, 1]), "table 0 counts what does not exist"),
+        (lambda d: d["tables"][0].append([0, 2**53]), "counts a variable twice|counts what does not exist"),
+        (lambda d: d["cells"][0]["upper"]["dual"].update(people={"0": -1}), "uses people of profile 0"),
+        (lambda d: d["cells"][0]["upper"]["dual"].update(people={"99": 1}), "uses people of profile 99"),
+        (lambda d: d["cells"][0]["upper"]["dual"].update(rows={"99": 1}), "uses a limit that row 99 does not have"),
+        (lambda d: d["cells"][0]["upper"]["dual"].update(rows={"01": 1}), "'01' is not the number of a row or profile"),
+        (lambda d: d["cells"][0]["upper"]["dual"].update(rows=[]), "rows: .* is not an object"),
+        (lambda d: d["cells"][0]["upper"]["dual"].pop("rows"), "has no 'rows'"),
+        (lambda d: d["cells"][0]["upper"].update(shown_by="luck"), "shown_by 'luck' beside value"),
+        (lambda d: d["cells"][0]["upper"].pop("shown_by"), "upper: has no"),
+        (lambda d: d["cells"][0].update(upper=3), "upper: 3 is not an object"),
+        (lambda d: d["tables"].append(3), "3 is not a list of pairs"),
+        (lambda d: d["tables"].append([[0, 1], [0, 1]]), "a table counts a variable twice"),
+        (lambda d: d["files"].append({"name": "f", "role": "friend", "sha256": ""}), "'friend': must be one of table"),
+    ],
+)
+def test_a_certificate_that_proves_nothing_is_refused_with_a_reason(
+    change: Callable[[Document], object], message: str
+) -> None:
+    document, files = small()
+    assert check(parse(document), files).holds
+    change(document)
+    try:
+        failures = "; ".join(check(parse(document), files).failures)
+    except InputError as error:
+        failures = str(error)
+    assert re.search(message, failures), failures
+
+
+def test_an_end_beyond_its_own_limit_is_refused() -> None:
+    document, files = small()
+    stated = parse(document)
+    first, *others = stated.claims
+    value = first.upper.value
+    assert value is not None
+    further = replace(first, upper=replace(first.upper, value=value + 1, witness=None))
+    (failure, *_) = check(replace(stated, claims=(further, *others)), files).failures
+    assert failure.endswith(f"upper end: {value + 1} is claimed beyond {value}")
+
+
+def test_what_was_checked_is_said_in_words() -> None:
+    lines = list(Verification(KIND, 2, cells=3, proved=1, outer=2, search=1, unlimited=1, slack=4).lines())
+    assert lines[2:] == [
+        "  1 end proved: nothing lies beyond, and a table attains it.",
+        "  2 ends proved as limits; whether they can be attained is not shown.",
+        "  1 end not proved by the certificate: a search closed the last gap.",
+        "  1 end that no file limits.",
+        "Every count may be off by 4, since the files disagree on totals.",
+    ]

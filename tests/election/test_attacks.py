@@ -28,7 +28,7 @@ def format_of(world: World, name: str) -> RecordFormat:
 def signed_by(world: World, name: str, row: str) -> tuple[tuple[bytes, bytes], ...]:
     wallet, dimension = world.wallets[row], world.election.dimension(name)
     token = wallet.state["tokens"][name]["signatures"]
-    return tuple((wallet._message(dimension, i)[:32], bytes.fromhex(token[i])) for i in world.board.signers)
+    return tuple((wallet._candidate(dimension).message(i)[:32], bytes.fromhex(token[i])) for i in world.board.signers)
 
 
 def test_a_token_cannot_be_forged_from_those_of_others(world: World) -> None:

@@ -218,7 +218,7 @@ def record_of(world: World, row: str, name: str, option: str = "yes", **changes:
     key = wallet._one_time(name)
     public = key.public_key().public_bytes_raw()
     token = wallet.state["tokens"][name]["signatures"]
-    signatures = tuple((wallet._message(dimension, i)[:32], bytes.fromhex(token[i])) for i in signers)
+    signatures = tuple((wallet._candidate(dimension).message(i)[:32], bytes.fromhex(token[i])) for i in signers)
     category = wallet.category(dimension) or "well"
     number = 0xFFFF if dimension.self_reported else dimension.categories.index(category)
     parts = {"category": number, "key": public, "escrow": bytes(32), "signatures": signatures}
@@ -240,7 +240,7 @@ def test_another_set_of_signers_is_refused(cast: World) -> None:
     """Valid signatures of the issuers 1 and 3, where 1 and 2 are active; and of all three."""
     token = cast.wallets["row 000"].state["tokens"]["age"]["signatures"]
     dimension = cast.election.dimension("age")
-    pairs = {i: (cast.wallets["row 000"]._message(dimension, i)[:32], bytes.fromhex(token[i])) for i in token}
+    pairs = {i: (cast.wallets["row 000"]._candidate(dimension).message(i)[:32], bytes.fromhex(token[i])) for i in token}
     assert cast.board.signers == ("issuer-1", "issuer-2")
     other = record_of(cast, "row 000", "age", signatures=(pairs["issuer-1"], pairs["issuer-3"]))
     assert format_of(cast, "age").fault(other) == "a token that the active issuers did not sign"
@@ -259,7 +259,8 @@ def test_a_token_is_worth_nothing_in_another_dimension_or_category(cast: World) 
     health = cast.wallets["row 000"].state["tokens"]["health"]["signatures"]
     dimension = cast.election.dimension("health")
     pairs = tuple(
-        (cast.wallets["row 000"]._message(dimension, i)[:32], bytes.fromhex(health[i])) for i in cast.board.signers
+        (cast.wallets["row 000"]._candidate(dimension).message(i)[:32], bytes.fromhex(health[i]))
+        for i in cast.board.signers
     )
     assert format_of(cast, "age").fault(record_of(cast, "row 000", "age", signatures=pairs)) is not None
     assert format_of(cast, "age").fault(record_of(cast, "row 000", "age", category=0)) is not None, "attested as old"

@@ -85,7 +85,11 @@ class Rounds:
         label = dimension.label(wallet.category(dimension) or "well")
         wallet._token(name)["signatures"] = {
             issuer: self.private(issuer, f"{name}/{label}")
-            .sign(wallet._message(dimension, issuer), padding.PSS(padding.MGF1(hashes.SHA384()), 48), hashes.SHA384())
+            .sign(
+                wallet._candidate(dimension).message(issuer),
+                padding.PSS(padding.MGF1(hashes.SHA384()), 48),
+                hashes.SHA384(),
+            )
             .hex()
             for issuer in self.signers
         }

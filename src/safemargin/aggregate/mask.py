@@ -9,8 +9,6 @@ several people (specification, section 6). Rows and columns are counted from 0 h
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import comb
 
 import numpy as np
 
@@ -48,19 +46,6 @@ class Mask:
     def alpha(self) -> Fraction:
         """The share of the true matrix."""
         return Fraction(self.unit, self.scale)
-
-    @cached_property
-    def crossing_law(self) -> tuple[Fraction, ...]:
-        """Probability that a decoy adds x to the sum: `C(n, x)^2 / C(2n, n)`.
-
-        The paper takes the n entries beside the diagonal for all n^2 that count, and gets a mean of 1/2 where n/2 is
-        right (specification, first item).
-
-        >>> Mask(2, 2).crossing_law
-        (Fraction(1, 6), Fraction(2, 3), Fraction(1, 6))
-        """
-        ways = comb(2 * self.bits, self.bits)
-        return tuple(Fraction(comb(self.bits, x) ** 2, ways) for x in range(self.bits + 1))
 
     def check_total(self, clients: int) -> None:
         """Refuse sums that 63 bits do not hold."""

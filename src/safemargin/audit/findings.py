@@ -32,7 +32,7 @@ from safemargin.ui import (
     write_text,
 )
 
-__all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "onlooker_words", "found_sections"]
+__all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "found_sections"]
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,6 @@ def skipped_words(findings: Findings) -> str:
 def finding_words(finding: Finding) -> str:
     """One cell that an attack discloses."""
     return f"{named_cell_label(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
-
-
-def onlooker_words(findings: Findings) -> str:
-    """What one onlooker can infer, in two sentences."""
-    return f"{findings.onlooker.name}: {attack_words(findings)} Intervals: {findings.intervals()}."
 
 
 def found_sections(attempts: Sequence[Attempt]) -> list[Section]:

@@ -51,7 +51,6 @@ def infer(
     enough: int | None = None,
     fiber: bool = False,
     whole: bool = True,
-    known: System | None = None,
     progress: Progress = no_progress,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is published.
@@ -60,8 +59,7 @@ def infer(
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
     interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. If `whole`
-    is false, LP optima are not rounded to integer tables. `fiber` asks for a first look at the possible tables. `known`
-    is the system of the same tables, onlooker and slack, if the caller has built it.
+    is false, LP optima are not rounded to integer tables. `fiber` asks for a first look at the possible tables.
     """
     if isinstance(public, Table):
         onlooker = onlooker or onlooker_with_roll(public, "joint")
@@ -72,7 +70,7 @@ def infer(
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        known = known or build_system(public, onlooker, slack)
+        known = build_system(public, onlooker, slack)
         return _bound(public, onlooker, known, target, sharp, given, enough, fiber, whole, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None

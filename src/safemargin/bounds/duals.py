@@ -27,10 +27,10 @@ SAFE = 2**62
 
 @dataclass(frozen=True)
 class Goal:
-    """`sum(weights * x[places])`, to be limited from above by `wanted`."""
+    """`way * sum(x[places])`, to be limited from above by `wanted`; `way` is 1 or -1."""
 
     places: IntArray
-    weights: IntArray
+    way: int
     wanted: int
 
 
@@ -47,11 +47,7 @@ def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> Goal:
     a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
     way = int(targets.sign[target]) * (1 if upwards else -1)
     offset = int(targets.offset[target])
-    return Goal(
-        np.asarray(targets.matrix.indices[a:b], dtype=np.int64),
-        np.asarray(targets.matrix.data[a:b], dtype=np.int64) * way,
-        end - offset if upwards else offset - end,
-    )
+    return Goal(np.asarray(targets.matrix.indices[a:b], dtype=np.int64), way, end - offset if upwards else offset - end)
 
 
 class Facts:
@@ -70,13 +66,13 @@ class Facts:
     def limit(self, goal: Goal, dual: Dual) -> int | None:
         """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
         known, times = self.known, dual.denominator
-        top = max(times * int(np.abs(goal.weights).max(initial=1)), _largest(dual.rows), _largest(dual.people))
+        top = max(times, _largest(dual.rows), _largest(dual.people))
         # No sum below can leave 64 bits; if one could, the caller takes another dual.
         if top * self.deepest * self.reach >= SAFE:
             return None
         value = 0
         rest = np.zeros(known.size, dtype=np.int64)
-        np.add.at(rest, goal.places, goal.weights * times)
+        rest[goal.places] = goal.way * times
         for row, number in dual.rows.items():
             end = int(known.upper[row] if number > 0 else known.lower[row])
             if end >= UNBOUNDED:
@@ -124,14 +120,8 @@ class Shortcuts:
 
     def prove(self, goal: Goal) -> UpperLimit | None:
         """The best proof of this kind."""
-        if (goal.weights > 0).all():
-            candidates = self._from_above(goal)
-        elif (goal.weights < 0).all():
-            candidates = self._from_below(goal)
-        else:
-            candidates = iter(())
         best: UpperLimit | None = None
-        for dual in candidates:
+        for dual in self._from_above(goal) if goal.way > 0 else self._from_below(goal):
             value = self.facts.limit(goal, dual)
             if value is not None and (best is None or value < best.value):
                 best = UpperLimit(value, dual)
@@ -150,17 +140,14 @@ class Shortcuts:
         rows = self._around(goal)
         rows = rows[self.facts.limited[rows]]
         if len(rows):
-            yield Dual(1, {int(rows[np.argmin(known.upper[rows])]): int(goal.weights.max())})
+            yield Dual(1, {int(rows[np.argmin(known.upper[rows])]): 1})
         if self.facts.shared:
-            profiles = np.unique(goal.places // known.free)
-            yield Dual(1, {}, dict.fromkeys(profiles.tolist(), int(goal.weights.max())))
-        yield self._ceilings(goal.places, goal.weights, {})
+            yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // known.free).tolist(), 1))
+        yield self._ceilings(goal.places, {})
 
     def _from_below(self, goal: Goal) -> Iterator[Dual]:
         known = self.facts.known
         yield Dual()
-        if (goal.weights != -1).any():
-            return
         touched, times = np.unique(self.facts.by_variable[goal.places].indices, return_counts=True)
         inside = touched[times == self.lengths[touched]]
         if len(inside):
@@ -173,13 +160,13 @@ class Shortcuts:
             row = int(rows[np.argmax(known.lower[rows] - (self.sums[rows] - goal_ceiling))])
             a, b = self.facts.rows.indptr[row], self.facts.rows.indptr[row + 1]
             others = np.setdiff1d(self.facts.rows.indices[a:b], goal.places)
-            yield self._ceilings(others, np.ones(len(others), dtype=np.int64), {row: -1})
+            yield self._ceilings(others, {row: -1})
 
-    def _ceilings(self, places: IntArray, weights: IntArray, numbers: dict[int, int]) -> Dual:
+    def _ceilings(self, places: IntArray, numbers: dict[int, int]) -> Dual:
         """Every place limited by the least row it stands in, or by its cap."""
-        for row, weight in zip(self.best[places].tolist(), weights.tolist(), strict=True):
+        for row in self.best[places].tolist():
             if row >= 0:
-                numbers[row] = numbers.get(row, 0) + weight
+                numbers[row] = numbers.get(row, 0) + 1
         return Dual(1, {row: number for row, number in numbers.items() if number})
 
 
@@ -195,7 +182,7 @@ class DualProgram:
         """The best proof that rounded duals give, and the table where the program has its optimum."""
         places = np.unique(np.r_[self.last, goal.places]).astype(np.int32)
         cost = np.zeros(self.facts.known.size)
-        np.add.at(cost, goal.places, -goal.weights.astype(np.float64))
+        cost[goal.places] = -goal.way
         self.solver.changeColsCost(len(places), places, cost[places])
         self.last = goal.places
         self.solver.run()
@@ -242,7 +229,7 @@ class DualProgram:
         """Where rounding left a variable without a cap to be limited, a row that limits it takes a little more."""
         facts = self.facts
         rest = np.zeros(facts.known.size, dtype=np.int64)
-        np.add.at(rest, goal.places, goal.weights * dual.denominator)
+        rest[goal.places] = goal.way * dual.denominator
         for row, number in dual.rows.items():
             rest[facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]] -= number
         rows = dict(dual.rows)

@@ -59,11 +59,6 @@ class TableSearch:
             for column in self.sides.T
         ]
 
-    @property
-    def dimension(self) -> int:
-        """How many unknowns are free."""
-        return 0 if self.solved is None else len(self.solved.free)
-
     def bars(self, most: float) -> Iterator[SolutionBar]:
         """All solutions, without those that would make a solved unknown a fraction.
 
@@ -173,9 +168,6 @@ def _order(matrix: IntArray, total: IntArray) -> IntArray:
     left = np.ones(matrix.shape[1], dtype=bool)
     while left.any():
         open_rows = np.flatnonzero(used[:, left].any(axis=1))
-        if not len(open_rows):
-            order = np.r_[order, np.flatnonzero(left)]
-            break
         costs = []
         for row in open_rows.tolist():
             touched = used[:, used[row] & left].any(axis=1) & ~begun
@@ -247,8 +239,6 @@ def _grid_modulo(plan: Plan, total: list[int], prime: int) -> int:
 
 def _with_unknown(ways: IntArray, axes: list[int], room: int) -> IntArray:
     """Every value of an unknown up to `room`, taken from what is left along all `axes` at once."""
-    if not axes:
-        return ways * (room + 1)
     lead = min(axes, key=lambda axis: ways.shape[axis])
     down, up = [slice(None)] * ways.ndim, [slice(None)] * ways.ndim
     for axis in axes:

@@ -207,7 +207,7 @@ def _pivot(vertex: Vertex, status: IntArray, box: Box, column: int, leaves: int)
 
 def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
     """The sum of the constant terms of all cones, modulo primes; one prime more than needed checks the result."""
-    for digits in (10, 14, 18, 20, 20):
+    for digits in (10, 14, 18, 20):
         weight = 1 + scattered(len(box.room), digits, salt + 1_000 * digits)
         cones = [_cone(vertex, box, weight) for vertex in vertices]
         apex, slopes = np.array([apex_weight for apex_weight, _ in cones]), np.array([slope for _, slope in cones])

@@ -36,7 +36,7 @@ from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress,
 
 
 @dataclass(eq=False)
-class Task(ABC):
+class Question(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
     known: System
@@ -77,7 +77,7 @@ class Task(ABC):
 
 
 @dataclass(eq=False)
-class Bounding(Task):
+class Bounding(Question):
     """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
 
     search: Search
@@ -102,7 +102,7 @@ class Bounding(Task):
 
 
 @dataclass(eq=False)
-class Certifying(Task):
+class Certifying(Question):
     """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
 
     levels: list[Level]
@@ -147,6 +147,9 @@ class Certifying(Task):
         """Report how many of all rounds are done, and what share of the next, in hundredths."""
         self.turn = turn + 0.99 * share
         self.progress("certifying", int(100 * self.turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
+
+
+Task = Bounding | Certifying
 
 
 @dataclass(frozen=True)
@@ -230,7 +233,7 @@ def _take_given(task: Task) -> None:
     if isinstance(task, Bounding):  # the floors are a table where propagation settles everything
         for counts in [task.low, *tables] if task.known.admits(task.low) else tables:
             task.search.take(counts)
-    elif isinstance(task, Certifying):
+    else:
         for counts in tables:
             task.take(counts)
         task.exchange(tables)
@@ -263,9 +266,10 @@ def _hold(task: Task) -> None:
 
 
 def _shuffle_guess(task: Task) -> None:
-    if isinstance(task, Certifying) and is_wide(task.known):  # everything else takes long there
+    assert isinstance(task, Certifying)
+    if is_wide(task.known):  # everything else takes long there
         attain_within(task.known, task.levels, (task.low, task.high), task.limits, task.take, numpy_generator(SEED + 7))
-    elif isinstance(task, Certifying) and task.rounder.possible:
+    elif task.rounder.possible:
         _shuffle(task, task.rounder.guess())
 
 
@@ -291,14 +295,14 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
 def _can_fit(task: Task) -> bool:
     if isinstance(task, Bounding):
         return task.known.people is not None and len(task.known.lower) <= EFFORT.fitted_rows
-    return isinstance(task, Certifying) and not task.is_hopeless
+    return not task.is_hopeless
 
 
 def _fit(task: Task) -> None:
     if isinstance(task, Bounding):
         rounds = EFFORT.fits if task.programs else 0 if task.search.tables else EFFORT.fits_without_programs
         attain_by_fits(task.rounder, task.family.tilted, task.search, rounds, SEED, task.report)
-    elif isinstance(task, Certifying):
+    else:
         if not task.tables:  # no integer table near the guess
             scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.known.size)
             _shuffle(task, task.family.fit().values if scaling is None else scaling.fit(0.1 * noise))
@@ -342,7 +346,8 @@ def _pull(task: Certifying) -> None:
 
 
 def _mend(task: Task) -> None:
-    if isinstance(task, Certifying) and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
+    assert isinstance(task, Certifying)
+    if not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
         mender = Mender(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
         attain_by_mending(mender, task.levels, task.rounder.near, task.program, task.take)
         if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
@@ -352,18 +357,18 @@ def _mend(task: Task) -> None:
 def _can_solve(task: Task) -> bool:
     if isinstance(task, Bounding):
         return task.programs
-    return isinstance(task, Certifying) and not task.is_hopeless and program_budget(task.known) > 0
+    return not task.is_hopeless and program_budget(task.known) > 0
 
 
 def _solve(task: Task) -> None:
     if isinstance(task, Bounding):
         attain_by_programs(task.known, task.search, task.program, task.whole, SEED + 1, task.report)
-    elif isinstance(task, Certifying):
+    else:
         solve_open_ends(task.known, task.levels, task.program, task.tables)
 
 
 def _may_be_linear(task: Task) -> bool:
-    if not isinstance(task, Certifying) or task.is_hopeless:
+    if isinstance(task, Bounding) or task.is_hopeless:
         return False
     return task.open <= (task.known.size if task.most_linear is None else task.most_linear)
 

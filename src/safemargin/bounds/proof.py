@@ -51,14 +51,13 @@ def prove(
     lower: IntArray,
     upper: IntArray,
     *,
-    given: Sequence[IntArray] = (),
     attained: BoolArray | None = None,
     progress: Progress = no_progress,
 ) -> Proofs:
     """Prove what can be proved of the intervals `[lower, upper]` of all targets.
 
-    Integer tables that are `given` are checked and used. No long search is made for tables that attain the ends of
-    targets that are not `attained`. Ctrl-C leaves the remaining ends without proof.
+    No long search is made for tables that attain the ends of targets that are not `attained`. Ctrl-C leaves the
+    remaining ends without proof.
     """
     search = Search(targets, *propagate(known))
     search.lower, search.upper, search.kept = lower.copy(), upper.copy(), []
@@ -71,9 +70,8 @@ def prove(
 
     try:
         _limit_all(known, search, unlimited, limits, report)
-        for counts in (*given, search.low):
-            if counts.shape == search.low.shape and known.admits(counts):
-                search.take(counts)
+        if known.admits(search.low):
+            search.take(search.low)
         if search.unsettled():
             hopeful = np.ones(len(lower), dtype=bool) if attained is None else attained
             program = program_of(known, search.low, search.high)
@@ -157,15 +155,13 @@ def prove_intervals(
     *,
     slack: int = 0,
     target: Target | None = None,
-    known: System | None = None,
     progress: Progress = no_progress,
 ) -> IntervalCertificate:
     """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
 
-    `sources` are the files of the tables, rolls and facts, in this order. `known` is the system of these facts, if the
-    caller has built it.
+    `sources` are the files of the tables, rolls and facts, in this order.
     """
-    known = known or build_system(tables, onlooker, slack)
+    known = build_system(tables, onlooker, slack)
     targets = targets_of(known, places_in(known, exposure.cells), len(exposure.cells))
     proofs = prove(
         known,

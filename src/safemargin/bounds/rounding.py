@@ -117,10 +117,8 @@ class Rounder:
     """Rounds tables of one system with a joint roll; what it prepares depends on public facts only."""
 
     def __init__(self, known: System) -> None:
-        if known.people is None:
-            raise ValueError("rounding needs a joint roll")
-        self.known = known
-        self.people = known.people
+        assert known.people is not None
+        self.known, self.people = known, known.people
         self.ranges = slice_ranges(known)
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
         low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
@@ -218,8 +216,6 @@ class Rounder:
                 given, taken = int(gap.argmin()), int(gap.argmax())
                 units = int(min(-gap[given], gap[taken]))
                 moved = _spread(counts[:, given], units)
-                if not moved.any():
-                    return
                 counts[:, given] -= moved
                 counts[:, taken] += moved
                 gap[given] += moved.sum()
@@ -313,10 +309,8 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
 
 
 def _spread(room: IntArray, units: int) -> IntArray:
-    """`units` taken from places in proportion to what each has, never more than that."""
+    """`units` taken from places in proportion to what each has, never more than that; some place has any."""
     total = int(room.sum())
-    if total == 0:
-        return np.zeros_like(room)
     units = min(units, total)
     share = (room.astype(np.float64) * (units / total)).astype(np.int64)
     share = np.minimum(share, room)

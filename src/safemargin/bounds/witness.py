@@ -40,11 +40,11 @@ class Fit:
 
 
 class Family:
-    """All tables `theta` can reach for one system: boxes for single variables, or shares of `people` by softmax."""
+    """All tables `theta` can reach for one system with a joint roll: boxes for single counts, or shares by softmax."""
 
     def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
-        self.known = known
-        self.shares = known.people is not None and known.free > 1
+        assert known.people is not None
+        self.known, self.people, self.shares = known, known.people.astype(np.float64), known.free > 1
         self.rows = np.flatnonzero((known.lower > 0) | (known.upper < UNBOUNDED))
         self.slice_of, self.weights = known.slice_of[self.rows], known.weights[self.rows].astype(np.float64)
         self.slices = known.slices.astype(np.float64)
@@ -101,18 +101,12 @@ class Family:
         return self.fit(tilt=tilt).values
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        known = self.known
-        if known.people is None or floors is None:
-            floors = np.zeros(known.free + 1)
+        free, people = self.known.free, self.people
+        floors = np.zeros(free + 1) if floors is None else floors
         if self.shares:
-            assert known.people is not None
-            people = known.people.astype(np.float64)[:, None]
             least = np.where(self.barrier < 0, 0.0, floors[:-1])
-            left = people * (1 - floors[-1] - least.sum(axis=1, keepdims=True))
-            return (people * least).ravel(), np.repeat(left, known.free)
-        if known.people is None:
-            return self.low, self.high - self.low
-        people = known.people.astype(np.float64)
+            left = people[:, None] * (1 - floors[-1] - least.sum(axis=1, keepdims=True))
+            return (people[:, None] * least).ravel(), np.repeat(left, free)
         low = np.maximum(self.low, floors[0] * people)
         return low, np.minimum(self.high, (1 - floors[1]) * people) - low
 
@@ -154,10 +148,8 @@ class Family:
             for j in range(i, free):
                 if i == j:
                     weight = size[:, i] * part[:, i] * (1 - part[:, i])
-                elif self.shares:
-                    weight = -size[:, i] * part[:, i] * part[:, j]
                 else:
-                    continue
+                    weight = -size[:, i] * part[:, i] * part[:, j]
                 block = self._crossed(weight)[np.ix_(self.slice_of, self.slice_of)]
                 outer = np.outer(self.weights[:, i], self.weights[:, j])
                 bend += block * (outer if i == j else outer + outer.T)

@@ -77,5 +77,4 @@ def group_sums(keys: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
         return first, np.stack(columns, axis=1).astype(np.int64)
     order = np.argsort(inverse, kind="stable")
     starts = np.searchsorted(inverse[order], np.arange(len(first)))
-    sums = np.add.reduceat(values[order], starts, axis=0) if len(first) else np.zeros((0, values.shape[1]), np.int64)
-    return first, sums
+    return first, np.add.reduceat(values[order], starts, axis=0)

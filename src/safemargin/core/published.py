@@ -317,7 +317,6 @@ def recall(
     cycle: str,
     before: Sequence[PublishedTable],
     after: Sequence[PublishedTable],
-    by_group: bool = True,
 ) -> Past:
     """Earlier tables as somebody remembers them who holds the rolls of then and now."""
     axes = tuple(dict.fromkeys(axis for roll in after for axis in roll.axes))
@@ -331,7 +330,7 @@ def recall(
     is_joint = all(any(set(axes) <= set(key) for key in names) for names in rolls)
     wanted = [axes] if is_joint else [(axis,) for axis in axes]
     histories = {key: net_histories([roll_margin(names, key) for names in rolls]) for key in wanted}
-    return Past(axes, "now", (Earlier(cycle, tables),), histories, by_group)
+    return Past(axes, "now", (Earlier(cycle, tables),), histories)
 
 
 def roll_people(roll: PublishedTable) -> dict[Profile, int]:

@@ -13,7 +13,6 @@ from safemargin.core import InputError
 from safemargin.election.board import Board
 from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import Dimension, KnownElection
-from safemargin.election.role import Role
 from safemargin.election.secret import Secret
 from safemargin.election.voter import Wallet
 from safemargin.io import write_whole
@@ -22,15 +21,6 @@ Ask = Callable[[str, str, bytes], bytes]
 """Asks a party for a step: name, step, message; the answer, or `InputError`."""
 PATIENCE = 60.0
 """Seconds for which a party that is away is asked again; every step may be repeated."""
-
-
-def ask_directly(roles: Mapping[str, Role]) -> Ask:
-    """Roles in this process."""
-
-    def ask(party: str, step: str, body: bytes = b"") -> bytes:
-        return roles[party].run(step, body)
-
-    return ask
 
 
 def ask_over_http(

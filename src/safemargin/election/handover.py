@@ -3,7 +3,7 @@
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from safemargin.core import InputError, RefusedError
@@ -22,7 +22,7 @@ def published_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / PUBLISHED).iterdir())}
 
 
-def hand_over(board: Board, opened: Mapping[str, Counts], run: Callable[..., Release] = release) -> Release | None:
+def hand_over(board: Board, opened: Mapping[str, Counts]) -> Release | None:
     """The release of the opened tallies; None where no release meets the target."""
     total = Counter(board.of("total")[0].body["counts"])
     accepted = next(entry.body["accepted"] for entry in board.of("batch") if entry.body["dimension"] == TOTAL)
@@ -35,7 +35,7 @@ def hand_over(board: Board, opened: Mapping[str, Counts], run: Callable[..., Rel
         warnings.simplefilter("ignore", InconsistencyWarning)  # published as the inconsistency of every dimension
         project = write_project(board.election, total, opened, silent, accepted, Path(name))
         try:
-            return run(project)
+            return release(project)
         except RefusedError:
             return None
 

@@ -134,8 +134,8 @@ def split_secret(secret: bytes, needed: int, count: int, seed: bytes | None = No
     ]
 
 
-def join_secret(shares: Mapping[int, bytes], size: int = 32) -> bytes:
-    """The secret from shares by their number, counted from 1 (Lagrange at 0)."""
+def join_secret(shares: Mapping[int, bytes]) -> bytes:
+    """The secret of 32 bytes from shares by their number, counted from 1 (Lagrange at 0)."""
     total = 0
     for x, share in shares.items():
         weight = 1
@@ -143,9 +143,9 @@ def join_secret(shares: Mapping[int, bytes], size: int = 32) -> bytes:
             if other != x:
                 weight = weight * other * pow(other - x, -1, PRIME) % PRIME
         total = (total + int.from_bytes(share, "big") * weight) % PRIME
-    if total >= 256**size:
+    if total >= 256**32:
         raise InputError("the shares do not fit together: one is wrong, or there are too few")
-    return total.to_bytes(size, "big")
+    return total.to_bytes(32, "big")
 
 
 def digest(parts: Sequence[bytes]) -> bytes:

@@ -18,7 +18,6 @@ from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, sealing_public, unhex
 from safemargin.io import read_bytes
 
-VERSION = 1
 TOTAL = "total"
 EVERYBODY = "everybody"
 NO_ANSWER = "no answer"

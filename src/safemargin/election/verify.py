@@ -20,11 +20,10 @@ from safemargin.election.records import RecordFormat, read_items
 from safemargin.election.turnout import published_totals, turnout
 from safemargin.io import hash_file, read_bytes
 
-ORDER = ("manifest", "roll", "issued", "casting", "closed", "mix", "batch", "total", "ceremony", "release")
-"""Types of entries in the order of an election: none of a type stands before one of an earlier type, `issued` to
-`casting` and so on; mixes and batches of different dimensions may alternate."""
 STAGES = {"manifest": 0, "roll": 1, "issued": 2, "casting": 3, "closed": 4, "mix": 5, "batch": 5, "total": 5}
 STAGES |= {"ceremony": 6, "release": 7}
+"""Types of entries in the order of an election: none stands before one of an earlier stage; mixes and batches of
+different dimensions may alternate."""
 BLOCK = 4_000
 """Records that one task checks."""
 NAMED = 100

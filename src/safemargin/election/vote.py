@@ -162,8 +162,8 @@ class Desk:
 class Page:
     """The pages of a desk. Every action is a form; the answer is the same page."""
 
-    def __init__(self, desk: Desk, texts: Mapping[str, str] = TEXTS, language: str = "en") -> None:
-        self.desk, self.texts, self.language = desk, texts, language
+    def __init__(self, desk: Desk, texts: Mapping[str, str] = TEXTS) -> None:
+        self.desk, self.texts = desk, texts
         self.secret = new_seed().hex()[:32]
         self.notice = ""
 
@@ -185,8 +185,7 @@ class Page:
         title = self.desk.election.manifest.title
         intro = paragraphs(self.desk.election.manifest.question, self._text("protected"), self._text("not_protected"))
         notice = element("p", self.notice, role="status", id="notice") if self.notice else Html("")
-        main = element("div", notice, intro, *self._sections())
-        page = render_page(title, main).replace('<html lang="en"', f'<html lang="{self.language}"', 1)
+        page = render_page(title, element("div", notice, intro, *self._sections()))
         return HTMLResponse(page, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})
 
     async def act(self, request: Request) -> Response:
@@ -307,11 +306,9 @@ class Page:
         return element("div", joined([points(lines)]), role="status", id="state")
 
 
-def serve_page(page: Page, port: int, ready: threading.Event | None = None) -> None:
+def serve_page(page: Page, port: int) -> None:
     """Serve the page on loopback until the program is stopped; what was sealed and not sent is sent first."""
     if unsent := page.desk.unsent():
         times = page.desk.own.send_times(unsent, page.desk.election.manifest.spread)
         threading.Thread(target=page.desk.send_all, args=(times,), daemon=True).start()
-    if ready is not None:
-        ready.set()
     uvicorn.run(page.app(), host="127.0.0.1", port=port, log_level="error", access_log=False)

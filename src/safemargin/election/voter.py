@@ -135,10 +135,6 @@ class Wallet:
         label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
         return EscrowCandidate(self.election, dimension, label, self.state["row"], seed, proof)
 
-    def _message(self, dimension: Dimension, issuer: str) -> bytes:
-        """Prefix and token message for one issuer; everything follows from the token's seed."""
-        return self._candidate(dimension).message(issuer)
-
     def _signed(self, purpose: bytes, message: dict[str, Any]) -> bytes:
         signature = self.key.sign(purpose + self.election.mid + canonical(message))
         return canonical({**message, "signature": signature.hex()})

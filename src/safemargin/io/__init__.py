@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         tree,
     )
     from safemargin.io.duck import DuckSource, connected, literal, open_counts, open_parts, quoted
-    from safemargin.io.engines import ENGINES, open_counted, open_data, open_records, open_source, tables_in
+    from safemargin.io.engines import open_counted, open_data, open_records, open_source, tables_in
     from safemargin.io.files import (
         csv_records,
         parse_json,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         write_folder,
         write_whole,
     )
-    from safemargin.io.places import Address, is_address, without_secrets
+    from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
     from safemargin.io.rows import (
         MOST_LABELS,
@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     )
     from safemargin.io.spark import SparkFrame, SparkSource, open_spark
     from safemargin.io.spark_session import quiet
-    from safemargin.io.sqlite import open_sqlite, table_names
     from safemargin.io.tables import (
         axes,
         check_project_facts,

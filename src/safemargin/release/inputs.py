@@ -41,9 +41,9 @@ from safemargin.release.recording import Book, remember
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate(project: Project, source: Countable | None = None) -> Table:
-    """The population that a project describes; `source` holds its data where they are not in a file."""
-    return _tabulate(project, source)[0]
+def tabulate(project: Project) -> Table:
+    """The population that a project describes."""
+    return _tabulate(project, None)[0]
 
 
 def _tabulate(project: Project, source: Countable | None) -> tuple[Table, tuple[str, ...]]:

@@ -200,7 +200,6 @@ class Certificate:
     proved: str
     method: str
     checked: dict[str, int] = field(hash=False)
-    worst: tuple[str, ...] = ()
     linear: int = 0
     rule: str = "not shown"
     """`rerun` if it holds against an onlooker who knows the rule: the program publishes the same for every witness."""

@@ -64,18 +64,16 @@ class Cut:
         )
 
 
-def single_gap_cuts(problem: Problem, suppressed: BoolArray, view: View = PUBLIC) -> list[Cut]:
+def single_gap_cuts(problem: Problem, suppressed: BoolArray) -> list[Cut]:
     """Cuts for cells that are the only suppressed one of a sum: the rest of the sum."""
-    unknown = suppressed.copy()
-    unknown[list(view.known)] = False
     equations = problem.equations
     cuts = []
-    for row in problem.alone(unknown).tolist():
+    for row in problem.alone(suppressed).tolist():
         cells = equations.indices[equations.indptr[row] : equations.indptr[row + 1]]
-        cell = int(cells[unknown[cells]][0])
+        cell = int(cells[suppressed[cells]][0])
         if not problem.unlisted[cell]:
-            rest = np.setdiff1d(cells[~unknown[cells]], view.known)
-            cuts.append(Cut(cell, int(problem.rise_for(view)[cell]), tuple(rest.tolist()), view))
+            rest = np.setdiff1d(cells, cell)
+            cuts.append(Cut(cell, int(problem.rise_for(PUBLIC)[cell]), tuple(rest.tolist()), PUBLIC))
     return cuts
 
 

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         unused_folder,
         write_text,
     )
-    from safemargin.ui.page import render_blocks, render_report, script, templates
+    from safemargin.ui.page import render_report, script, templates
     from safemargin.ui.terminal import show_report
 
 lazy_face(__name__)

@@ -138,9 +138,9 @@ def print_result(result: Result, as_json: bool, page: Path | None = None) -> Non
         result.show(out)
 
 
-def say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str) -> None:
     """Print without markup: names of groups may hold brackets."""
-    console.print(Text(text, style=style))
+    console.print(Text(text))
 
 
 def unused_folder(folder: Path) -> Path:

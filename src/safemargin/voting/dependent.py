@@ -13,7 +13,7 @@ from math import exp, inf, log
 import numpy as np
 from scipy.special import gammaln
 
-from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError, no_progress
+from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError
 from safemargin.voting.chances import Chances, Worst, all_counts, ways
 from safemargin.voting.closed_forms import counts_worst_at
 from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, Ranking, UrnBelief
@@ -27,10 +27,10 @@ SUMS_ERROR = 1e-12
 def measure_grouped(
     election: Election,
     belief: GroupedBelief,
-    publish: str = "winner",
-    epsilon: float = 0.0,
-    curve: Sequence[float] = (),
-    progress: Progress = no_progress,
+    publish: str,
+    epsilon: float,
+    curve: Sequence[float],
+    progress: Progress,
 ) -> OutcomePrivacy:
     """The largest delta of anybody, whichever group they are in; `election` holds the average belief."""
     if election.known:
@@ -85,10 +85,10 @@ def _weights(group: Belief, average: Belief, numbers: IntArray, kinds: int) -> F
 def measure_urn(
     election: Election,
     belief: UrnBelief,
-    publish: str = "winner",
-    epsilon: float = 0.0,
-    curve: Sequence[float] = (),
-    progress: Progress = no_progress,
+    publish: str,
+    epsilon: float,
+    curve: Sequence[float],
+    progress: Progress,
 ) -> OutcomePrivacy:
     """Delta where votes come from an urn; votes that are known are balls that were added to it.
 

@@ -185,13 +185,13 @@ def _sampled(
     return replace(privacy, interval=interval, notes=tuple(notes))
 
 
-def chances_of(election: Election, progress: Progress = no_progress) -> Chances:
+def chances_of(election: Election) -> Chances:
     """Probabilities of every winner for every vote, by the first engine that computes them."""
     kinds = election.kinds
     grid = grid_of(kinds)
     for engine in ENGINES.values():
         if engine.run is not None and engine.refusal(kinds, grid) is None:
-            return engine.run(kinds, grid, progress, True)
+            return engine.run(kinds, grid, no_progress, True)
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes probabilities")
 
 

@@ -85,7 +85,8 @@ def outcome(
         for case in _leaking(election, leaked)
     ]
     for item in others:
-        values.append(_measure_other(Election(chosen, voters, item.start, seen, names), item, publish, epsilon, points))
+        election = Election(chosen, voters, item.start, seen, names)
+        values.append(_measure_other(election, item, publish, epsilon, points, progress))
     return replace(
         worst_of(values),
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", "own rule"),
@@ -155,15 +156,20 @@ def _own_rule(
 
 
 def _measure_other(
-    election: Election, item: ShareBox | GroupedBelief | UrnBelief, publish: str, epsilon: float, curve: Sequence[float]
+    election: Election,
+    item: ShareBox | GroupedBelief | UrnBelief,
+    publish: str,
+    epsilon: float,
+    curve: Sequence[float],
+    progress: Progress,
 ) -> OutcomePrivacy:
     """Beliefs that are not independent draws from one law."""
     if isinstance(item, ShareBox):
         return worst_in(item, election, publish, epsilon)
     if isinstance(item, GroupedBelief):
-        privacy = measure_grouped(election, item, publish, epsilon, curve)
+        privacy = measure_grouped(election, item, publish, epsilon, curve, progress)
     else:
-        privacy = replace(measure_urn(election, item, publish, epsilon, curve), dependent=True)
+        privacy = replace(measure_urn(election, item, publish, epsilon, curve, progress), dependent=True)
     return replace(privacy, belief=election.belief.words, names=election.candidates)
 
 

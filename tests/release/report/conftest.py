@@ -145,7 +145,7 @@ def broken(story: Draft) -> Draft:
     first = replace(first, exposure=exposure(len(first.exposure.cells), first.onlooker))
     attempts = (replace(first.attempts[0], findings=(found,) * 12, people_exposed=31), *first.attempts[1:])
     statement = "Some cells are forced out of the limits."
-    certificate = replace(story.plan.certificate, certified=False, statement=statement, worst=("D58, 75+",))
+    certificate = replace(story.plan.certificate, certified=False, statement=statement)
     plan = replace(story.plan, certificate=certificate)
     return replace(story, plan=plan, findings=(replace(first, attempts=attempts), *rest))
 

@@ -54,7 +54,6 @@ def prove_counts(
     candidate: Candidate,
     onlookers: Sequence[Onlooker],
     limits: Limits,
-    quick: bool = False,
     progress: Progress = no_progress,
 ) -> Proof:
     """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most.
@@ -65,17 +64,17 @@ def prove_counts(
     count = 0
     for reading in readings(table, candidate.splits):
         if isinstance(reading, Exposed):
-            return best if quick else replace(best, undecided=1, doubtful=(reading,))
+            return replace(best, undecided=1, doubtful=(reading,))
         count += 1
         strict = limits if count == 1 else replace(limits, hypothetical=True)
         try:
-            proof = _prove_reading(reading, candidate, onlookers, strict, slack_of(table), quick, progress)
+            proof = _prove_reading(reading, candidate, onlookers, strict, slack_of(table), progress)
         except ContradictionError:  # no table at all: some flow cannot be where this reading has it
             if not slack_of(table):
                 raise
             doubt = Exposed({}, 0, population(table), 0, population(table))
-            return best if quick else replace(best, undecided=1, doubtful=(doubt,))
-        if proof.exposed or proof.undecided or quick:
+            return replace(best, undecided=1, doubtful=(doubt,))
+        if proof.exposed or proof.undecided:
             return proof
         best = proof if count == 1 else replace(best, linear=max(best.linear, proof.linear))
     return replace(best, checked=best.checked | {READINGS: count}) if count > 1 else best
@@ -87,7 +86,6 @@ def _prove_reading(
     onlookers: Sequence[Onlooker],
     limits: Limits,
     slack: int,
-    quick: bool,
     progress: Progress,
 ) -> Proof:
     tables = candidate.tables(table)
@@ -96,22 +94,20 @@ def _prove_reading(
         if onlooker.composition(table.schema.names) == "joint":
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             known = build_system(tables, onlooker)
-            is_hiding = any(split.flagged for split in candidate.splits) and not quick
-            if is_hiding:
+            if any(split.flagged for split in candidate.splits):
                 proof = certify_pooled(known, tables, onlooker, limits, progress)
             else:
-                proof = certify(known, limits, progress, quick)
+                proof = certify(known, limits, progress)
             if len(tables) == 1:  # the total alone adds nothing to itself
                 proof = Proof((), proof.checked, tables=proof.tables, before=proof.exposed)
-            elif proof.exposed and onlooker.facts and not quick:
+            elif proof.exposed and onlooker.facts:
                 proof = without_known(proof, known, tables[0], onlooker, limits)
         else:
             proof = certify_by_sizes(table, candidate.splits, limits)
         # Earlier releases only narrow what is possible, so a candidate that fails alone need not be tested with them.
-        if onlooker.past is not None and (quick or proof.holds):
-            remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
-            proof = join(proof, remembered)
-        if proof.exposed or (proof.undecided and not quick):
+        if onlooker.past is not None and proof.holds:
+            proof = join(proof, certify_with_earlier(tables, onlooker.past, limits, slack, progress=progress))
+        if proof.exposed or proof.undecided:
             return proof
         # The certificate states the weakest proof: most cells by fractional tables only, then most cells.
         if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):

@@ -59,9 +59,9 @@ class Contents(NamedTuple):
     pending: tuple[int, str, str] | None = None
 
 
-def read_ledger(path: Path, population: str | None = None) -> tuple[Entry, ...]:
-    """All releases in the order they were made, or those about one population; none if there is no file yet."""
-    return tuple(entry for entry in open_ledger(path).entries if population is None or entry.population == population)
+def read_ledger(path: Path) -> tuple[Entry, ...]:
+    """All releases in the order they were made; none if there is no file yet."""
+    return open_ledger(path).entries
 
 
 def open_ledger(path: Path) -> Contents:

@@ -219,7 +219,6 @@ def certificate_section(context: ReportContext) -> Section:
         "Certificate",
         held.statement,
         Paragraph(f"How: {certificate_words(held)}." if certificate_words(held) else "", "quiet"),
-        Points([f"worst: {cell}" for cell in held.worst]),
         Points(guarantees),
         OnPage(Fold("The rule by which groups are protected", context.publication.rule)),
     )

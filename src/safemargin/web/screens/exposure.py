@@ -198,7 +198,7 @@ def _tables(document: Document) -> list[Part]:
 
 def _change(axis: str, merged: str | None) -> Link | str:
     """A remedy in words; a merge leads to where it can be tried."""
-    if merged is None:
+    if not merged:
         return f"omit {axis}"
     return Link(f"join {merged}", f"plan?{urlencode({'axis': axis, 'members': merged})}#change")
 
@@ -206,12 +206,7 @@ def _change(axis: str, merged: str | None) -> Link | str:
 def _remedies(document: Document) -> Part:
     rows = [
         (
-            Link(
-                f"join {remedy['merged']}",
-                f"plan?{urlencode({'axis': remedy['axis'], 'members': remedy['merged']})}#change",
-            )
-            if remedy["merged"]
-            else f"omit {remedy['axis']}",
+            _change(remedy["axis"], remedy["merged"]),
             f"{plural(remedy['price']['categories'], 'category')}, {plural(remedy['price']['people'], 'person')}",
             count_range(remedy["lower"], remedy["upper"]),
             Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
