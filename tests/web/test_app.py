@@ -1,6 +1,7 @@
 """The screens without a browser: every form that a person can fill in wrongly is answered in one line."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from safemargin import release
 from safemargin.core import InputError
 from safemargin.release.project import Project
+from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
 from safemargin.web.bench import Bench, Place
 from safemargin.web.jobs import Job
@@ -134,6 +136,38 @@ def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
         time.sleep(0.02)
     assert (job.state, job.message) == ("failed", "wrong.csv: line 2: count = 'many': is not a number")
     assert job.command == "safemargin audit wrong.csv"
+
+
+DEAF = "signal.signal(15, lambda *_: signal.signal(15, signal.default_int_handler))"
+"""As Python does with an interrupt that arrives in a callback: it is lost, the next one is not."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals to send")
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        (DEAF, "", ("cancelled", "Cancelled. Nothing was written.")),
+        ("", "sys.exit(70)", ("cancelled", "Cancelled. Nothing was written.")),
+        ("", "os.mkdir('out')", ("cancelled", "Cancelled. out was written.")),
+        ("", "print('{}'); sys.exit(0)", ("done", "It ended before it could be cancelled.")),
+    ],
+    ids=["lost", "error", "written", "result"],
+)
+def test_a_cancelled_command_is_answered_however_it_ends(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, first: str, then: str, expected: tuple[str, str]
+) -> None:
+    """An interrupt may be lost, become an error of a library, or come when the work is done."""
+    code = f"import os, signal, sys, time\nsignal.signal(15, signal.default_int_handler)\n{first}\n"
+    code += 'print(\'{"step": "reading", "done": 0, "total": null}\', file=sys.stderr, flush=True)\n'
+    code += f"try:\n    time.sleep(300)\nexcept KeyboardInterrupt:\n    {then or 'pass'}\n    sys.exit(130)\n"
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda _, **more: popen([sys.executable, "-c", code], **more))
+    monkeypatch.setattr(jobs, "AGAIN", 0.2)
+    job = bench.jobs.start(["release", "project.toml", "--out", "out"], bench.place.folder, "The plan", "plan")
+    while job.step == "starting":
+        time.sleep(0.02)
+    bench.jobs.cancel()
+    assert (job.state, job.message) == expected
 
 
 def test_what_the_page_publishes_is_what_the_library_writes(page: TestClient, bench: Bench) -> None:
