@@ -299,7 +299,7 @@ def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
         name = cell_label(extremes.cells.cell(row))
         rows.append([name, *option, int(extremes.lowest[row, column]), int(extremes.highest[row, column])])
     named = ["option"] if extremes.options else []
-    what = f"{extremes.option} in this cell" if extremes.options else "The count of this cell"
+    what = f"The answer '{extremes.option}' in this cell" if extremes.options else "The count of this cell"
     head = f"cell ({', '.join(extremes.cells.axes)})" if extremes.cells.axes else "cell"
     same = gap.size - len(places)
     equal = f" {plural(same, 'count')} of {gap.size:,} {'is' if same == 1 else 'are'} the same in both." if same else ""

@@ -185,11 +185,12 @@ def _tables(document: Document) -> list[Part]:
     here = [(row["lowest"], row["highest"]) for row in own if row.get("option") == option]
     reached = here[0] if here else ends
     short = f"The interval is {count_range(*ends)}; tables were found for "
+    what = f"The answer '{option}' in this cell" if option else "The count of this cell"
     words = "Both agree with every published count and with all that the onlooker knows."
     return [
         Section(
             "Two tables that nobody can exclude",
-            f"{words} {option or 'The count'} is lowest in the first and highest in the second.",
+            f"{words} {what} is lowest in the first and highest in the second.",
             Paragraph("" if reached == ends else f"{short}{count_range(*reached)}.", "warning"),
             Grid(("cell", "option", "lowest", "highest"), rows, total=len(own) + len(rest), sortable=True),
         )
