@@ -21,6 +21,7 @@ from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings, tried_document
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
+from safemargin.bounds import whole_searches
 from safemargin.core import (
     IntArray,
     Onlooker,
@@ -222,7 +223,7 @@ def release(
 def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "", seconds: float = SECONDS) -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
     # Vectors of thousands of counts: threads of the linear algebra wait for each other and cost a tenth of the time.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1, user_api="blas"), whole_searches():
         return _pass_gate(inputs, progress, command, seconds)
 
 
