@@ -5,6 +5,7 @@ import pytest
 
 from evidence import seeds
 from peer import Peer, differences, margin_of, names_of
+from safemargin.bounds import whole_searches
 from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, Progress, PublishedTable
@@ -64,6 +65,13 @@ def stopped_after(calls: int) -> Progress:
             raise KeyboardInterrupt
 
     return progress
+
+
+def test_a_decision_is_never_cut_short() -> None:
+    tables, onlooker, _, _ = large(1, "two options and the rest")
+    with whole_searches(), pytest.raises(KeyboardInterrupt):
+        infer(tables, onlooker, progress=stopped_after(5))
+    assert not infer(tables, onlooker, progress=stopped_after(5)).complete
 
 
 @pytest.mark.parametrize("calls", [1, 5, 40])

@@ -1,7 +1,9 @@
 """Folders are written whole with a manifest; every failure to read or write has one wording."""
 
 import os
+import shutil
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from safemargin.io import (
     hold_signals,
     manifest_bytes,
     new_folder,
+    open_source,
     read_json,
     read_manifest,
     read_text,
@@ -139,6 +142,38 @@ def test_an_interrupt_waits_until_the_work_is_done() -> None:
             steps.append("too late")
         assert steps == ["done"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_interrupt_does_not_stop_the_tidying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    remove = shutil.rmtree
+
+    def impatient(path: Path, **more: bool) -> None:
+        signal.raise_signal(signal.SIGINT)
+        remove(path, **more)
+
+    monkeypatch.setattr(shutil, "rmtree", impatient)
+    try:
+        with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "out") as draft:
+            (draft / "a.csv").touch()
+            signal.raise_signal(signal.SIGINT)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path: Path) -> None:
+    """DuckDB makes an error of it that is none of its own classes."""
+    (tmp_path / "people.csv").write_text("site\nNorth\n", encoding="utf-8")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt), open_source(tmp_path / "people.csv").connected() as database:
+            timer.start()
+            database.execute("select count(*) from range(1_000_000_000) a, range(1_000_000_000) b where a < b")
+    finally:
+        timer.cancel()
         signal.signal(signal.SIGINT, before)
 
 

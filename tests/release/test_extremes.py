@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from safemargin import Project, bound
+from safemargin.bounds import short_words
 from safemargin.core import InputError
 from safemargin.release.demo import write_city
 from safemargin.release.inputs import read_inputs
@@ -124,6 +125,9 @@ def test_tables_of_a_large_population_add_up(tmp_path: Path) -> None:
     option = found.options.index(found.option)
     low, high = int(found.lowest[found.row, option]), int(found.highest[found.row, option])
     assert found.ends[0] <= low < high <= found.ends[1]
+    assert short_words(found.ends, found.ends) == "" and f"found for {low} to {high}." in short_words(
+        (-1, -1), (low, high)
+    )
     names = [table.schema.axis(axis).categories for axis in found.cells.axes]
     roll = table.people(found.cells.axes)
     sizes = {tuple(codes): int(people) for codes, people in zip(roll.codes.tolist(), roll.counts[:, 0], strict=True)}

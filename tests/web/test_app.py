@@ -1,6 +1,7 @@
 """The screens without a browser: every form that a person can fill in wrongly is answered in one line."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from safemargin import release
 from safemargin.core import InputError
 from safemargin.release.project import Project
+from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
 from safemargin.web.bench import Bench, Place
 from safemargin.web.jobs import Job
@@ -55,15 +57,15 @@ def test_every_screen_shows_something(page: TestClient, name: str) -> None:
         ("limits", {"do": "ledger", "population": "", "cycle": "1"}, "population and cycle"),
         ("limits", {"do": "lock", "digest": "old"}, "changed meanwhile"),
         ("limits", {"do": "rehearse", "other": ""}, "other data: name a file"),
-        ("plan", {"do": "decide", "options": "--protect x; rm"}, "is no alternative"),
-        ("plan", {"do": "adopt", "options": "--beta 9"}, "is no alternative"),
+        ("plan", {"do": "try", "options": "--protect x; rm"}, "is no alternative"),
+        ("plan", {"do": "write", "options": "--beta 9"}, "is no alternative"),
         ("publish", {"do": "publish", "decided": "A", "checked": "B"}, "this does not hold yet"),
         ("plan", {"do": "try", "axis": "site", "members": "North", "how": "keep"}, "make a plan first"),
         ("plan", {"do": "write", "axis": "nothing", "members": "North", "how": "keep"}, "there is no axis"),
         ("plan", {"do": "write", "axis": "site", "members": "", "how": "keep"}, "name at least one"),
         ("plan", {"do": "write", "axis": "site", "members": "Nowhere", "how": "keep"}, "has no category"),
         ("plan", {"do": "write", "axis": "site", "members": "North", "how": "join"}, "name at least two"),
-        ("plan", {"do": "write", "axis": "site", "members": "North", "how": "keep"}, "changed meanwhile"),
+        ("plan", {"do": "write", "axis": "site", "members": "North", "how": "keep"}, "try it first"),
         ("map", {"do": "look", "cell": "site=Nowhere"}, "is no cell of these data"),
         ("map", {"do": "look", "cell": "site=North", "option": "maybe"}, "there is no option"),
         ("data", {"do": "describe", "axis": "nothing"}, "there is no axis"),
@@ -136,6 +138,38 @@ def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
     assert job.command == "safemargin audit wrong.csv"
 
 
+DEAF = "signal.signal(15, lambda *_: signal.signal(15, signal.default_int_handler))"
+"""As Python does with an interrupt that arrives in a callback: it is lost, the next one is not."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals to send")
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        (DEAF, "", ("cancelled", "Cancelled. Nothing was written.")),
+        ("", "sys.exit(70)", ("cancelled", "Cancelled. Nothing was written.")),
+        ("", "os.mkdir('out')", ("cancelled", "Cancelled. out was written.")),
+        ("", "print('{}'); sys.exit(0)", ("done", "It ended before it could be cancelled.")),
+    ],
+    ids=["lost", "error", "written", "result"],
+)
+def test_a_cancelled_command_is_answered_however_it_ends(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, first: str, then: str, expected: tuple[str, str]
+) -> None:
+    """An interrupt may be lost, become an error of a library, or come when the work is done."""
+    code = f"import os, signal, sys, time\nsignal.signal(15, signal.default_int_handler)\n{first}\n"
+    code += 'print(\'{"step": "reading", "done": 0, "total": null}\', file=sys.stderr, flush=True)\n'
+    code += f"try:\n    time.sleep(300)\nexcept KeyboardInterrupt:\n    {then or 'pass'}\n    sys.exit(130)\n"
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda _, **more: popen([sys.executable, "-c", code], **more))
+    monkeypatch.setattr(jobs, "AGAIN", 0.2)
+    job = bench.jobs.start(["release", "project.toml", "--out", "out"], bench.place.folder, "The plan", "plan")
+    while job.step == "starting":
+        time.sleep(0.02)
+    bench.jobs.cancel()
+    assert (job.state, job.message) == expected
+
+
 def test_what_the_page_publishes_is_what_the_library_writes(page: TestClient, bench: Bench) -> None:
     """Every published file, byte for byte; without a ledger, whose chain differs from run to run."""
     folder, project = bench.place.folder, bench.place.project
@@ -172,11 +206,14 @@ def started(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def test_an_alternative_is_tried_or_adopted_and_no_other(
+def test_an_alternative_is_tried_before_it_is_written_and_no_other(
     page: TestClient, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, choice = started(bench, monkeypatch), "--protect merge --beta 0.03"
-    offered = [{"words": words, "options": choice, "kept": {}, "share": 0.5, "state": "certified"} for words in "ab"]
+    offered = [
+        {"words": "a", "options": options, "kept": {"site": "1 of 2"}, "share": 0.5, "state": "certified"}
+        for options in ("--protect auto", choice, "--protect noise")
+    ]
     verdict = {"state": "unsound", "sentence": "No.", "detail": ""}
     cells = [{"cell": {"site": "A | B"}, "people": 9, "action": "merged", "reason": "small", "counts": {}}]
     command = "safemargin release project.toml"
@@ -186,10 +223,20 @@ def test_an_alternative_is_tried_or_adopted_and_no_other(
     (run / "plan.json").write_text(json.dumps(document))
     text = page.get("plan").text
     assert "What else you could do" in text and "Groups that are not exact" in text and choice in text
-    form = {"options": choice, "digest": bench.place.digest}
-    assert page.post("plan", data={"do": "decide", **form}).status_code == 303
-    assert calls == [["release", "project.toml", "--out", "draft-2", "--draft", *choice.split()]]
-    assert page.post("plan", data={"do": "adopt", **form}).status_code == 303
+    form, before = {"options": choice, "digest": bench.place.digest, "run": "trial"}, bench.place.text
+    answer = page.post("plan", data={"do": "write", **form})
+    assert answer.status_code == 422 and "try it first" in answer.text and bench.place.text == before
+    assert page.post("plan", data={"do": "try", **form}).status_code == 303
+    assert calls == [["release", "trial.toml", "--out", "trial", "--draft"]] and bench.place.text == before
+    trial = Project.load(bench.place.folder / "trial.toml")
+    assert (trial.protect, trial.target.beta, trial.ledger) == ("merge", 0.03, None)
+    (bench.place.folder / "trial/confidential").mkdir(parents=True)
+    (bench.place.folder / "trial/confidential/plan.json").write_text(json.dumps({**document, "command": "other"}))
+    text = page.get("plan", params={"run": "trial", "options": choice}).text
+    assert "A trial:" in text and "merge groups (merge), limit 3" in text and "Write it to the project" in text
+    assert "A trial:" not in page.get("plan").text, "the plan is that of the project"
+    assert "try it first" in page.post("plan", data={"do": "write", **form, "options": "--protect noise"}).text
+    assert page.post("plan", data={"do": "write", **form}).status_code == 303
     project = bench.place.load()
     assert (project.protect, project.target.beta, project.target.kappa) == ("merge", 0.03, 20)
     answer = page.post("publish", data={"do": "publish", "decided": "A", "checked": "B"})
@@ -212,15 +259,26 @@ def test_categories_are_kept_and_joined_by_hand(
     assert answer.status_code == 303 and calls == [["release", "trial.toml", "--out", "trial", "--draft"]]
     trial = Project.load(bench.place.folder / "trial.toml")
     assert trial.axes["site"].join == (names[:2],) and trial.ledger is None and bench.place.text == before
-    assert page.post("plan", data={"do": "write", **form, "digest": bench.place.digest}).status_code == 303
+
+    def write(name: str, digest: str, form: dict[str, str]) -> int:
+        (bench.place.folder / name / "confidential").mkdir(parents=True)
+        (bench.place.folder / name / "confidential/plan.json").write_text(json.dumps({**document, "command": "other"}))
+        return page.post("plan", data={"do": "write", "run": name, "digest": digest, **form}).status_code
+
+    assert write("trial", "old", form) == 422
+    assert (
+        page.post("plan", data={"do": "write", "run": "trial", **form, "digest": bench.place.digest}).status_code == 303
+    )
     assert bench.place.load().axes["site"].join == (names[:2],) and "join" in page.get("plan").text
     grade = bench.place.inputs().table.schema.axis("grade").categories[0]
-    kept = {"axis": "grade", "members": grade, "how": "keep", "digest": bench.place.digest}
-    assert page.post("plan", data={"do": "write", **kept}).status_code == 303
+    kept = {"axis": "grade", "members": grade, "how": "keep"}
+    assert page.post("plan", data={"do": "try", **kept}).status_code == 303
+    assert write("trial-2", bench.place.digest, kept) == 303
     assert bench.place.load().axes["grade"].keep == (grade,)
-    for axis, members in (("site", " + ".join(names[:2])), ("grade", grade)):
-        undo = {"axis": axis, "members": members, "how": "free", "digest": bench.place.digest}
-        assert page.post("plan", data={"do": "write", **undo}).status_code == 303, members
+    for name, axis, members in (("trial-3", "site", " + ".join(names[:2])), ("trial-4", "grade", grade)):
+        undo = {"axis": axis, "members": members, "how": "free"}
+        assert page.post("plan", data={"do": "try", **undo}).status_code == 303
+        assert write(name, bench.place.digest, undo) == 303, members
     after = bench.place.load().axes
     assert after["site"] == section and after["grade"].keep == ()
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         totals_of,
     )
     from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof
-    from safemargin.bounds.extremes import OPTION, Extremes, bound_cell, extremes_document, extremes_parts
+    from safemargin.bounds.extremes import OPTION, Extremes, bound_cell, extremes_document, extremes_parts, short_words
     from safemargin.bounds.fiber_equations import Equations, steps
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         tally_words,
     )
     from safemargin.bounds.rule import hull, suspects
-    from safemargin.bounds.search import Targets
+    from safemargin.bounds.search import Targets, whole_searches
     from safemargin.bounds.shown import shown_by
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in

@@ -281,6 +281,21 @@ def extremes_document(extremes: Extremes) -> Document:
     return {"cell": extremes.cells.cell(extremes.row), **named, "lower": lower, "upper": upper, "tables": cells}
 
 
+def short_words(ends: tuple[int, int], reached: tuple[int, int]) -> str:
+    """Why the tables do not attain the ends of the interval; nothing where they do.
+
+    Two causes that cannot be distinguished without a program over all axes, which takes minutes for so many counts: the
+    interval is that of the axes of the cell alone, and exchanges of answers may stop before the best table.
+    """
+    if reached == ends:
+        return ""
+    return (
+        f"The interval is {count_range(*ends)}; tables were found for {count_range(*reached)}. With so many "
+        "cells, the interval follows from the tables of these axes alone and may be too wide, and not every table is "
+        "looked at. No count outside the interval is possible."
+    )
+
+
 def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
     """The two tables side by side: the cell itself, then what differs most."""
     if extremes.lowest is None or extremes.highest is None:
@@ -288,7 +303,6 @@ def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
         return [Paragraph(f"No integer table for the {missing} count was found; the interval holds.", "warning")]
     column = extremes.options.index(extremes.option) if extremes.options else 0
     reached = [int(table[extremes.row, column]) for table in (extremes.lowest, extremes.highest)]
-    short = f"The interval is {count_range(*extremes.ends)}; tables were found for {count_range(*reached)}."
     gap = np.abs(extremes.highest - extremes.lowest)
     gap[extremes.row] += gap.sum() + 1  # first of all
     places = [int(place) for place in np.argsort(-gap.ravel(), kind="stable") if gap.flat[place]]
@@ -299,7 +313,7 @@ def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
         name = cell_label(extremes.cells.cell(row))
         rows.append([name, *option, int(extremes.lowest[row, column]), int(extremes.highest[row, column])])
     named = ["option"] if extremes.options else []
-    what = f"{extremes.option} in this cell" if extremes.options else "The count of this cell"
+    what = f"The answer '{extremes.option}' in this cell" if extremes.options else "The count of this cell"
     head = f"cell ({', '.join(extremes.cells.axes)})" if extremes.cells.axes else "cell"
     same = gap.size - len(places)
     equal = f" {plural(same, 'count')} of {gap.size:,} {'is' if same == 1 else 'are'} the same in both." if same else ""
@@ -308,7 +322,7 @@ def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
             "Two tables that nobody can exclude",
             "Both agree with every published count and with all that the onlooker knows. "
             f"{what} is lowest in the first and highest in the second.{equal}",
-            Paragraph("" if reached == list(extremes.ends) else short, "warning"),
+            Paragraph(short_words(extremes.ends, (reached[0], reached[1])), "warning"),
             Grid((head, *named, "lowest", "highest"), rows, total=len(places), sortable=True),
         )
     ]

@@ -25,7 +25,7 @@ from safemargin.bounds.programs import (
 from safemargin.bounds.propagate import by_option, decomposable, grids, propagate, shuttle
 from safemargin.bounds.reach import Reach, attain_by_exchanges, perturb_and_repair, random_walk
 from safemargin.bounds.rounding import Rounder, attain_by_fits
-from safemargin.bounds.search import Search, Settled, Targets
+from safemargin.bounds.search import WHOLE, Search, Settled, Targets
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import attain_by_walks
@@ -184,6 +184,8 @@ def settle(
     try:
         attain(task)
     except KeyboardInterrupt:
+        if WHOLE.get():
+            raise
         complete = False
     task.report()
     return Settled(search.lower, search.upper, search.attained | search.wide, search.method, complete)

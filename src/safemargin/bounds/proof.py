@@ -21,7 +21,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.programs import Attainment, program_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.search import Search, Targets
+from safemargin.bounds.search import WHOLE, Search, Targets
 from safemargin.bounds.system import System, integer_table
 from safemargin.bounds.targets import places_in, targets_of
 from safemargin.core import (
@@ -77,7 +77,8 @@ def prove(
             program = program_of(known, search.low, search.high)
             Attainment(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
     except KeyboardInterrupt:
-        pass
+        if WHOLE.get():
+            raise
     values = np.array([targets.of(counts) for counts in search.kept]).reshape(len(search.kept), len(lower))
     chosen, (above, below) = _few(np.stack([(values == upper) & ~unlimited, values == lower], axis=1))
     ends = [

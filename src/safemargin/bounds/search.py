@@ -1,5 +1,8 @@
 """The state of bounding: what is known so far of any functionals, from outside by proofs, from inside by tables."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +14,18 @@ CLOSED, PROPAGATED, WITNESSED, LINEAR, INTEGER = 0, 1, 2, 3, 4
 """Places in `exposure.METHODS`."""
 
 FAR = np.iinfo(np.int64).max // 4
+WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
+"""Whether Ctrl-C ends the work; else it ends a search early, and what was found until then is used."""
+
+
+@contextmanager
+def whole_searches() -> Iterator[None]:
+    """Inside, no search is cut short by Ctrl-C: what is decided must not depend on when somebody pressed it."""
+    token = WHOLE.set(True)
+    try:
+        yield
+    finally:
+        WHOLE.reset(token)
 
 
 @dataclass(frozen=True)

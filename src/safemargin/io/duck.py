@@ -37,6 +37,8 @@ LIBRARIES = 256 * 2**20
 """Bytes that Python and its libraries take before the first row."""
 HELD = "held"
 """The name of data in memory inside the database."""
+INTERRUPTED = "Query interrupted"
+"""What the `RuntimeError` says that version 2 of DuckDB makes of Ctrl-C."""
 EXACT_FLOATS = 2**53
 """Up to here a float holds every integer."""
 
@@ -158,7 +160,9 @@ def connected(path: Path, held: object = None, parts: Sequence[Path] = ()) -> It
             elif held is not None:
                 database.register(HELD, held)
             yield database
-    except duckdb.InterruptException:  # what DuckDB makes of Ctrl-C
+    except (duckdb.InterruptException, RuntimeError) as error:  # what DuckDB makes of Ctrl-C
+        if isinstance(error, RuntimeError) and str(error) != INTERRUPTED:
+            raise
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException:
         raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None

@@ -62,7 +62,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise cannot_write(folder, error) from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        with hold_signals():  # who presses Ctrl-C twice leaves nothing behind either
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def make_draft(folder: Path) -> Path:

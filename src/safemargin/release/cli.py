@@ -61,6 +61,12 @@ def release(
     draft: Annotated[
         bool, typer.Option("--draft", help="Write the confidential report only; publish nothing.")
     ] = False,
+    alternatives: Annotated[
+        bool,
+        typer.Option(
+            "--alternatives", help="Compute every other choice of protection and limit, however long it takes."
+        ),
+    ] = False,
     decided_by: Annotated[str | None, typer.Option(help="Name for the decision record.")] = None,
     checked_by: Annotated[str | None, typer.Option(help="Second name for the decision record.")] = None,
     as_json: Json = False,
@@ -85,6 +91,7 @@ def release(
             title=title,
             engine=engine,
             master=master,
+            alternatives=alternatives,
         )
         if isinstance(result, Release) and not draft:
             result.write(folder, (decided_by or "", checked_by or ""))

@@ -134,6 +134,7 @@ def draft_document(draft: Draft, folder: Path | str = "", published: Sequence[st
             {
                 "words": choice.words,
                 "options": choice.options(draft.plan.target.beta),
+                "limit": choice.beta,
                 "kept": dict(choice.kept),
                 "share": choice.share,
                 "state": choice.state,

@@ -4,6 +4,7 @@ Nobody can build a `Release` by hand: the gate issues it from data, never from a
 somebody passes in, and keeps a list of those it issued.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings, tried_document
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
+from safemargin.bounds import whole_searches
 from safemargin.core import (
     IntArray,
     Onlooker,
@@ -70,6 +72,8 @@ from safemargin.voting.result import result_document, result_privacy, result_sec
 
 _ISSUED: "WeakSet[Release]" = WeakSet()
 """What the gate let through. A copy, an unpickled one or one made by hand is not in it."""
+NO_SECTION = ("data", "alternatives", "progress")
+"""Arguments of `release` that are no section of a project file."""
 STEPS = ("reading", "deciding", TABLES_STEP, "attacking", "looking for alternatives", "writing")
 """What a release consists of, in order; some of it only where it is asked for, or needed."""
 _CLOSED = "a Release cannot be built or copied; call safemargin.release, which decides and attacks what it publishes"
@@ -196,6 +200,7 @@ def release(
     tables: Mapping[str, object] | None = None,
     outputs: Mapping[str, object] | None = None,
     title: str | None = None,
+    alternatives: bool = False,
     progress: Progress = no_progress,
 ) -> Release:
     """Decide what may be published of `data`, prove it, attack it; refuse with `RefusedError` if the target is not met.
@@ -203,31 +208,33 @@ def release(
     `data` is a project (a `Project` or a `.toml` file), which says everything itself; or a data file, an address, a
     DataFrame, an Arrow table or rows, and then `answer` names the column with the answers and `by` the columns to count
     by (or maps each to what a project file says about an axis). The other arguments are the sections of a project file.
-    `RefusedError.draft` says what was tried and why it is unsafe.
+    `RefusedError.draft` says what was tried and why it is unsafe. `alternatives` computes every other choice that a
+    report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
-    said = {name: value for name, value in locals().items() if name not in ("data", "progress") and value is not None}
+    said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
     project, source = project_of(data, said)
     progress = numbered(progress, STEPS)
     progress("reading")
-    return pass_gate(read_inputs(project, source), progress, command_of(data, answer, by, protect, target))
+    seconds = math.inf if alternatives else SECONDS
+    return pass_gate(read_inputs(project, source), progress, command_of(data, answer, by, protect, target), seconds)
 
 
-def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "") -> Release:
+def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "", seconds: float = SECONDS) -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
     # Vectors of thousands of counts: threads of the linear algebra wait for each other and cost a tenth of the time.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _pass_gate(inputs, progress, command)
+    with threadpool_limits(limits=1, user_api="blas"), whole_searches():
+        return _pass_gate(inputs, progress, command, seconds)
 
 
-def _pass_gate(inputs: Inputs, progress: Progress, command: str) -> Release:
+def _pass_gate(inputs: Inputs, progress: Progress, command: str, seconds: float) -> Release:
     started = time.process_time()
     draft = replace(_draft(inputs, progress), command=command)
-    if is_wanting(draft):
+    if is_wanting(draft) or math.isinf(seconds):
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         taken = time.process_time() - started
-        left = SECONDS - taken if taken < SECONDS / 2 else 0.0
+        left = seconds - taken if taken < seconds / 2 else 0.0
         draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt, left))
     if inputs.book is not None:
         log_change(inputs.project)

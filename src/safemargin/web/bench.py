@@ -53,10 +53,6 @@ class PastRun:
         """Groups that are published exactly, by name."""
         return {_label(cell["cell"]) for cell in self.document["cells"] if cell["action"] == "exact" and cell["cell"]}
 
-    def is_from(self, project: Path) -> bool:
-        """Whether it was made from this project, maybe with other limits on the command line."""
-        return f"{self.document.get('command', '')} ".startswith(f"safemargin release {project.name} ")
-
     def is_of(self, project: Path) -> bool:
         """Whether it was made from this project as it is."""
         return str(self.document.get("command", "")) == f"safemargin release {project.name}"
@@ -117,8 +113,8 @@ class Place:
             Project.parse(text, folder=self.project.parent, name=self.project.name)
             write_whole(self.project, text.encode())
 
-    def save_limits(self, target: Target, protect: str, digest: str) -> None:
-        """Write other limits into the project file; everything else in it stays as it is."""
+    def with_limits(self, target: Target, protect: str) -> str:
+        """The project file with other limits; everything else in it stays as it is."""
         before = self.load()
         values = {"beta": target.beta, "kappa": target.kappa, "tau": target.tau, "protect": protect}
         text = set_keys(self.text, "target", values)
@@ -126,7 +122,7 @@ class Place:
         expected = before.model_copy(update={"aims": before.aims.model_copy(update=values)})
         if replace(after.target, guard=None) != replace(expected.target, guard=None) or after.protect != protect:
             raise InputError("the limits cannot be changed here: edit [target] in the project file")
-        self.save(text, digest)
+        return text
 
     def with_axis(self, axis: str, values: Mapping[str, object]) -> str:
         """The project file with other keys of one axis, if that is a project."""
@@ -173,8 +169,8 @@ class Place:
         return past
 
     def own_runs(self) -> list[PastRun]:
-        """Those of the project that is open, the newest first."""
-        return [run for run in self.runs() if self.project is not None and run.is_from(self.project)]
+        """Those of the project that is open, as it says and not with other limits; the newest first."""
+        return [run for run in self.runs() if self.project is not None and run.is_of(self.project)]
 
     def run(self, name: str) -> PastRun:
         """A run by the name of its folder."""

@@ -22,10 +22,11 @@ from safemargin.ui import PROGRESS, Part
 
 PATIENCE = 10.0
 """Seconds that a cancelled command has to tidy up."""
+AGAIN = 2.0
+"""Seconds after which it is interrupted again: Python drops an interrupt that arrives in a callback."""
 KEPT = 50
 """Jobs that are remembered."""
-CANCELLED = (130, -2, -15, -9)
-"""Exit codes of a command that was interrupted."""
+TOO_LATE = "It ended before it could be cancelled."
 PREFIX = "safemargin: "
 
 
@@ -59,6 +60,11 @@ class Job:
     def command(self) -> str:
         """What to type to do the same."""
         return shlex.join(["safemargin", *self.arguments])
+
+    @property
+    def out(self) -> str:
+        """What the command writes, under a name that nothing had before."""
+        return dict(zip(self.arguments, self.arguments[1:], strict=False)).get("--out", "")
 
     def status(self) -> dict[str, object]:
         """What the page asks for while the command runs."""
@@ -139,11 +145,11 @@ class Jobs:
     def _finish(self, job: Job, code: int, message: str, printed: str) -> None:
         with suppress(ValueError):
             job.document = json.loads(printed)
-        job.message = message
-        if self._cancelled and code in CANCELLED:
-            state, job.message = "cancelled", "Cancelled. Nothing was written."
-        elif code in (0, 1) and job.document is not None:  # 1: done, and the target is not met
-            state = "done"
+        if code in (0, 1) and job.document is not None:  # 1: done, and the target is not met
+            state, job.message = "done", TOO_LATE if self._cancelled else ""
+        elif self._cancelled:  # whatever the exit code: a library may turn an interrupt into an error of its own
+            left = job.out if job.out and (job.folder / job.out).exists() else "Nothing"
+            state, job.message = "cancelled", f"Cancelled. {left} was written."
         else:
             state, job.message = "failed", message or f"the command ended with exit code {code}"
         if state == "done" and job.after is not None:
@@ -159,12 +165,12 @@ class Jobs:
         if process is None or job is None:
             return
         self._cancelled = True
-        process.terminate()  # handled as an interrupt: drafts are removed
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < end:
+            process.terminate()  # handled as an interrupt: drafts are removed
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(AGAIN)
+        process.kill()  # does nothing to one that has ended
         end = time.monotonic() + PATIENCE
         while job.state == "running" and time.monotonic() < end:
             time.sleep(0.02)

@@ -10,7 +10,6 @@ from safemargin.release.report.context import (
     ReportContext,
     exact_share,
     headline,
-    is_wanting,
     lost_tables,
     lost_words,
     worst_axis,
@@ -42,7 +41,7 @@ CHOOSING = (
 )
 SLOW = (
     "Each choice takes about as long as the release, so those without figures were not computed. To see one, add its "
-    "options and --draft to the command: that publishes nothing."
+    "options and --draft to the command: that publishes nothing. --alternatives computes all of them."
 )
 MOST_AXES = 3
 """Axes that the table of alternatives lists beside each other in 80 columns."""
@@ -182,7 +181,7 @@ def files_section(origin: Origin) -> Part:
 
 def alternatives_section(context: ReportContext, origin: Origin) -> Part:
     choices = context.alternatives
-    if len(choices) < 2 or not is_wanting(context):
+    if len(choices) < 2:
         return None
     columns, rows = alternatives_rows(context)
     best = max(choices, key=lambda choice: (choice.state == "certified", choice.share))

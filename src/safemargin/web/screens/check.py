@@ -49,22 +49,22 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 def audit_parts(document: Document) -> list[Part]:
     """The verdict, every attack, and the cells that were disclosed, the smallest counts first."""
     attacks = document["attacks"]
-    findings = [(attack["attack"], finding) for attack in attacks for finding in attack["findings"]]
+    found = _found(document)
     people = max((attack["people_exposed"] for attack in attacks), default=0)
     if document["safe"]:
         words = f"{plural(len(attacks), 'attack')} tried, nothing found."
         verdict = Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
-        words = f"{plural(len(findings), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
+        words = f"{plural(len(found), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
         verdict = Headline("unsound", words, "The worst cells are listed below.")
     rows = [
         (
             named_cell_label(finding["cell"]) + (f", {finding['option']}" if finding["option"] else ""),
             count_range(finding["lower"], finding["upper"]),
-            Tag("disclosed", name),
+            Tag("disclosed", ", ".join(names)),
             finding["words"],
         )
-        for name, finding in sorted(findings, key=lambda each: (each[1]["upper"], str(each[1]["cell"])))
+        for finding, names in found
     ]
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
     grid = Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
@@ -75,12 +75,22 @@ def audit_parts(document: Document) -> list[Part]:
     ]
 
 
+def _found(document: Document) -> list[tuple[Document, list[str]]]:
+    """Every count that was found, with the attacks that found it, in whatever order of axes; the smallest first."""
+    found: dict[object, tuple[Document, list[str]]] = {}
+    for attack in document["attacks"]:
+        for finding in attack["findings"]:
+            _, names = found.setdefault((frozenset(finding["cell"].items()), finding["option"]), (finding, []))
+            names.append(attack["attack"])
+    return sorted(found.values(), key=lambda each: (each[0]["upper"], str(each[0]["cell"])))
+
+
 def _letter(document: Document, path: str) -> str:
     """A letter to the office that published the table; nothing where nothing was found."""
-    findings = [finding for attack in document["attacks"] for finding in attack["findings"]]
+    findings = [finding for finding, _ in _found(document)]
     if not findings:
         return ""
-    worst = sorted(findings, key=lambda finding: (finding["upper"], str(finding["cell"])))[:3]
+    worst = findings[:3]
     lines = [f"- {named_cell_label(finding['cell'])}: {finding['words']}" for finding in worst]
     return "\n".join(
         [

@@ -7,9 +7,11 @@ from itertools import combinations
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from safemargin.bounds import short_words
 from safemargin.core import InputError, SafemarginError
 from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import KINDS, ExposedCell, judge, square
+from safemargin.release.report.words import CONTAINED, DISCLOSED, OPEN
 from safemargin.ui import (
     MOST_ROWS,
     Bar,
@@ -21,6 +23,7 @@ from safemargin.ui import (
     Map,
     Paragraph,
     Part,
+    Points,
     Section,
     Tag,
     count_range,
@@ -35,6 +38,7 @@ MOST_TILES = 10_000
 """Tiles that a browser lays out as elements; more are drawn on a canvas."""
 MOST_PAIRS = 12
 """Pairs of axes that are judged for the overview, those with the fewest cells first."""
+VERDICT_WORDS = {"contained": CONTAINED, "open": OPEN, "disclosed": DISCLOSED}
 LISTED = 40
 """Counts of extreme tables that the drawer lists."""
 
@@ -165,7 +169,9 @@ def _intervals(document: Document) -> Part:
     ticks = [percent(tick / 4) for tick in range(5)]
     scale = "share of the people in the cell"
     words = "Shares that somebody cannot exclude, if every axis were published exactly"
-    return Section("What could be inferred", Bars(words, bars, ticks, scale))
+    seen = dict.fromkeys(bar.kind for bar in bars)
+    meanings = Points([f"{verdict}: {VERDICT_WORDS[verdict]}" for verdict in seen])
+    return Section("What could be inferred", Bars(words, bars, ticks, scale), meanings)
 
 
 def _tables(document: Document) -> list[Part]:
@@ -184,13 +190,13 @@ def _tables(document: Document) -> list[Part]:
     ]
     here = [(row["lowest"], row["highest"]) for row in own if row.get("option") == option]
     reached = here[0] if here else ends
-    short = f"The interval is {count_range(*ends)}; tables were found for "
+    what = f"The answer '{option}' in this cell" if option else "The count of this cell"
     words = "Both agree with every published count and with all that the onlooker knows."
     return [
         Section(
             "Two tables that nobody can exclude",
-            f"{words} {option or 'The count'} is lowest in the first and highest in the second.",
-            Paragraph("" if reached == ends else f"{short}{count_range(*reached)}.", "warning"),
+            f"{words} {what} is lowest in the first and highest in the second.",
+            Paragraph(short_words(ends, reached), "warning"),
             Grid(("cell", "option", "lowest", "highest"), rows, total=len(own) + len(rest), sortable=True),
         )
     ]

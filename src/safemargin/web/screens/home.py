@@ -65,7 +65,11 @@ def _next_step(bench: Bench, run: PastRun | None) -> tuple[str, str, str]:
     if run is None:
         return "data", "Look at the data", "Check how every column was read, then set the limits and make a plan."
     if run.kind == "published":
-        return "attack", "Attack it", f"{run.name} is published. See what somebody could infer with what they know."
+        return (
+            "attack",
+            "Attack it",
+            f"The folder {run.name} is published. See what somebody could infer from it with what they know.",
+        )
     if run.kind == "refused":
         return "plan", "Look at the plan", "Nothing may be published with these limits. The plan lists other choices."
     if not bench.place.is_newer(run):

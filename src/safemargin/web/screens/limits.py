@@ -11,10 +11,10 @@ from safemargin.web.bench import Bench, Given, Screen, command
 from safemargin.web.edit import set_keys, without
 
 PROTECT = {
-    "auto": "merge neighbours or areas where there are some, else suppress the group",
-    "merge": "merge groups",
-    "suppress": "suppress the group and a few others",
-    "noise": "add noise to them",
+    "auto": "merge neighbours if there are any, else suppress (auto)",
+    "merge": "merge groups (merge)",
+    "suppress": "suppress the group and a few others (suppress)",
+    "noise": "add noise to them (noise)",
 }
 WORDS = {"joint": "how many people there are of every kind", "sizes": "how large every group is", "none": "no numbers"}
 
@@ -111,7 +111,7 @@ def save(bench: Bench, given: Given) -> str:
     protect = given.get("protect", "")
     if protect not in PROTECT:
         raise InputError(f"protect = {protect[:60]!r}: choose one of the list")
-    bench.place.save_limits(target, protect, given.get("digest", ""))
+    bench.place.save(bench.place.with_limits(target, protect), given.get("digest", ""))
     return "limits"
 
 

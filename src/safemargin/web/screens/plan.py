@@ -5,18 +5,38 @@ from typing import Any
 from urllib.parse import urlencode
 
 from safemargin.core import JOINER, InputError
-from safemargin.io import write_whole
+from safemargin.io import read_bytes, write_whole
 from safemargin.release.columns import JOINED
 from safemargin.release.project import Project
-from safemargin.ui import Chart, Fold, Grid, Headline, Link, Paragraph, Part, Points, Section, Tag, percent, plural
+from safemargin.release.report.alternatives import PROTECTION_WORDS
+from safemargin.release.report.charts import strictness_chart
+from safemargin.release.report.groups import NOT_COMPUTED, Choice
+from safemargin.ui import (
+    Chart,
+    Fold,
+    Grid,
+    Headline,
+    Link,
+    Paragraph,
+    Part,
+    Points,
+    Section,
+    Tag,
+    exact_percent,
+    percent,
+    plural,
+)
 from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 from safemargin.web.edit import without
 from safemargin.web.screens.home import answers_of, estimate
-from safemargin.web.screens.limits import PROTECT
 
 SHORT = 10
 """Groups gained or lost that are listed at once."""
 ACTIONS = ("exact", "merged", "noised", "suppressed")
+ALL = "--alternatives"
+"""The option of `release` that computes every other choice, however long it takes."""
+FIELDS = ("axis", "members", "how", "options")
+"""What a change is: of categories by hand, or another choice that the plan offers."""
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
@@ -24,6 +44,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     project, runs = bench.place.load(), bench.place.own_runs()
     run = bench.place.run(given["run"]) if given.get("run") else next(iter(runs), None)
     before = next((each for each in runs if run is not None and each.moment < run.moment), None)
+    choices = [] if run is None else _choices(run, project.target.beta)
     name = bench.place.unused("draft")
     return {
         "title": "Plan",
@@ -33,17 +54,19 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "answers": answers_of(run) if run else [],
         "changes": [] if run is None else _changes(run, before),
         "parts": [] if run is None else [_axes(run), _groups(run)],
-        "alternatives": [] if run is None else run.document.get("alternatives", [])[1:],
-        "kept": lambda choice: ", ".join(f"{axis} {kept}" for axis, kept in choice["kept"].items()),
-        "percent": percent,
-        "protect": project.protect,
-        "choices": PROTECT,
+        "choices": choices,
+        "curve": None if run is None else _curve(choices),
+        "asks": any(choice.state == NOT_COMPUTED for choice in choices) or not choices,
+        "typed_all": command(*_arguments(bench, name, ALL)),
         "digest": bench.place.digest,
         "typed_words": command(*_arguments(bench, name)),
         "axes": list(project.axes),
         "by_hand": _by_hand(project),
-        "curve": _curve(run, project.target.beta),
-        "tried": given.get("how", "") if run is not None and run.name.startswith("trial") else "",
+        "fields": FIELDS,
+        "exact_percent": exact_percent,
+        "tried": _trial_words(given) if run is not None and run.name.startswith("trial") else "",
+        "typed_trial": "" if run is None else command("release", f"{run.name}.toml", "--out", run.name, "--draft"),
+        "has_ledger": project.ledger is not None,
     }
 
 
@@ -63,30 +86,40 @@ def _by_hand(project: Project) -> list[str]:
     return kept + joined
 
 
-def _curve(run: PastRun | None, beta: float) -> Part | None:
-    """The share of people in exact groups against the limit, of certified choices; the table says the same."""
-    points: list[dict[str, Any]] = []
-    for choice in [] if run is None else run.document.get("alternatives", []):
-        words = str(choice["options"]).split()
-        limit = float(words[words.index("--beta") + 1]) if "--beta" in words else beta
-        if choice["state"] == "certified":
-            points.append({"limit": 100 * limit, "share": 100 * choice["share"], "protect": words[1]})
-    points = [point for point in points if point["protect"] == points[0]["protect"]]
-    if len({point["limit"] for point in points}) < 2:
-        return None
-    encoding = {
-        "x": {"field": "limit", "type": "quantitative", "title": "nobody shown to be below (%)"},
-        "y": {
-            "field": "share",
-            "type": "quantitative",
-            "title": "people in exact groups (%)",
-            "scale": {"zero": False},
-        },
-    }
-    line = {"mark": {"type": "line", "color": "#0072b2"}}
-    dots = {"mark": {"type": "point", "size": 80, "filled": True, "color": "#0072b2"}}
-    spec = {"data": {"values": points}, "encoding": encoding, "layer": [line, dots], "width": 420, "height": 200}
-    return Section("Trade-off", Chart(spec, "What stricter limits cost", fits=True))
+def _choices(run: PastRun, beta: float) -> list[Choice]:
+    """What a plan and other choices keep, as the plan states it; the plan itself comes first."""
+    choices = []
+    for each in run.document.get("alternatives", []):
+        said = _said(each["options"])
+        counted = sum(int(kept.partition(" of ")[0].replace(",", "")) for kept in each["kept"].values())
+        limit = each.get("limit", float(said.get("--beta", beta)))  # plans of earlier versions state it in options only
+        choices.append(
+            Choice(each["words"], said["--protect"], limit, each["kept"], each["share"], each["state"], counted)
+        )
+    return choices
+
+
+def _said(options: str) -> dict[str, str]:
+    words = options.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _curve(choices: list[Choice]) -> Part:
+    """Exact categories against the limit, with the plan marked, which the table states too; or why there is none."""
+    drawn = [choice for choice in choices if choice.state == "certified" and choice.protect == choices[0].protect]
+    if len({choice.beta for choice in drawn}) > 1:
+        caption = (
+            "Categories that stay exact, by the limit: no group may be shown closer to one mind than this. The table "
+        )
+        caption += "below has the same figures."
+        return Chart(lambda: strictness_chart(choices), caption, fits=True)
+    if not choices:
+        return Paragraph(
+            "Most of every axis is exact, so other choices were not computed. There is no curve without them."
+        )
+    if any(choice.state == NOT_COMPUTED for choice in choices):
+        return Paragraph("There is no curve: the plan took long, so not all other choices were computed.")
+    return Paragraph("There is no curve: no other limit that was computed gives a release that may be published.")
 
 
 def _members(bench: Bench, given: Given) -> tuple[str, list[str]]:
@@ -107,6 +140,8 @@ def _members(bench: Bench, given: Given) -> tuple[str, list[str]]:
 
 def _changed(bench: Bench, given: Given) -> str:
     """The project file with the change that a form asks for."""
+    if given.get("options"):
+        return _with_choice(bench, given["options"])
     axis, names = _members(bench, given)
     section, how = bench.place.load().axes[axis], given.get("how", "")
     if how not in HOW:
@@ -121,21 +156,46 @@ def _changed(bench: Bench, given: Given) -> str:
     return bench.place.with_axis(axis, {"keep": keep, "join": join})
 
 
+def _with_choice(bench: Bench, options: str) -> str:
+    """The project file with an alternative that a plan here offered; no others are written."""
+    offered = {each["options"] for run in bench.place.runs() for each in run.document.get("alternatives", [])}
+    if options not in offered:
+        raise InputError(f"{options[:60]!r}: is no alternative that a plan here offers")
+    said, target = _said(options), bench.place.load().target
+    if "--beta" in said:
+        target = replace(target, beta=float(said["--beta"]), guard=None)
+    return bench.place.with_limits(target, said["--protect"])
+
+
+def _trial_words(given: Given) -> str:
+    """What is tried, in words."""
+    if given.get("options"):
+        said = _said(given["options"])
+        limit = f", limit {exact_percent(float(said['--beta']))}" if "--beta" in said else ""
+        return PROTECTION_WORDS.get(said["--protect"], said["--protect"]) + limit
+    return f"{given.get('axis', '')}: {HOW.get(given.get('how', ''), '')} {given.get('members', '')}"
+
+
 def attempt(bench: Bench, given: Given) -> str:
     """Make a plan of a copy of the project with the change; it shows what would be gained and lost."""
+    text = _changed(bench, given)
     if not bench.place.own_runs():
         raise InputError("make a plan first: a change is held against it")
     name = bench.place.unused("trial")
     file = bench.place.folder / f"{name}.toml"
-    write_whole(file, without(_changed(bench, given), "ledger").encode())
-    said = urlencode({key: given.get(key, "") for key in ("axis", "members", "how")})
+    write_whole(file, without(text, "ledger").encode())
+    said = urlencode({key: given[key] for key in FIELDS if given.get(key)})
     arguments = ["release", file.name, "--out", name, "--draft"]
     return bench.run(arguments, "The trial", f"plan?run={name}&{said}", estimate=tuple(estimate(bench)), back="plan")
 
 
 def write(bench: Bench, given: Given) -> str:
-    """Write the change that was tried to the project file."""
-    bench.place.save(_changed(bench, given), given.get("digest", ""))
+    """Write the change to the project file, if it is the one that was tried."""
+    text = _changed(bench, given)
+    files = [run.folder.with_suffix(".toml") for run in bench.place.runs() if run.name == given.get("run")]
+    if not any(file.is_file() and read_bytes(file) == without(text, "ledger").encode() for file in files):
+        raise InputError("try it first: a trial shows what this change gains and loses")
+    bench.place.save(text, given.get("digest", ""))
     return "plan"
 
 
@@ -144,15 +204,22 @@ def _changes(run: PastRun, before: PastRun | None) -> list[Part]:
     if before is None:
         return []
     gained, lost = sorted(run.exact - before.exact), sorted(before.exact - run.exact)
+    shares = [percent(each) for each in (_share(before), _share(run))]
+    parts: list[Part] = [Paragraph(f"People in exact groups: {shares[0]} in {before.name}, {shares[1]} in {run.name}.")]
     if not gained and not lost:
-        return [Paragraph(f"The same groups are exact as in {before.name}.", "quiet")]
-    parts: list[Part] = []
+        return [*parts, Paragraph(f"The same groups are exact as in {before.name}.")]
     for words, names in (("Gained", gained), ("Lost", lost)):
         title = f"{words} against {before.name}: {plural(len(names), 'exact group')}"
         parts.append(
             Fold(title, Points(names), is_open=len(names) <= SHORT) if names else Paragraph(f"{title}.", "quiet")
         )
     return parts
+
+
+def _share(run: PastRun) -> float:
+    """The share of people in exact groups, over all axes."""
+    people = [(int(cell["people"]), cell["action"] == "exact") for cell in run.document["cells"] if cell["cell"]]
+    return sum(count for count, is_exact in people if is_exact) / max(sum(count for count, _ in people), 1)
 
 
 def _axes(run: PastRun) -> Part:
@@ -204,7 +271,7 @@ def _name(cell: dict[str, str]) -> Link | str:
 def decide(bench: Bench, given: Given) -> str:
     """Decide, prove and attack; nothing is published, and no release is recorded."""
     bench.place.load()
-    options = _options(bench, given)
+    options = [ALL] if given.get("all") else []
     name = bench.place.unused("draft")
     first = tuple(estimate(bench))
     if isinstance(first[0], Headline):  # the data cannot be read: say so now
@@ -212,30 +279,8 @@ def decide(bench: Bench, given: Given) -> str:
     return bench.run(_arguments(bench, name, *options), "The plan", f"plan?run={name}", estimate=first)
 
 
-def _options(bench: Bench, given: Given) -> list[str]:
-    """The options of an alternative that the page offered; nothing else is passed on."""
-    wanted = given.get("options", "")
-    if not wanted:
-        return []
-    offered = {each["options"] for run in bench.place.runs() for each in run.document.get("alternatives", [])}
-    if wanted not in offered:
-        raise InputError(f"{wanted[:60]!r}: is no alternative that a plan here offers")
-    return wanted.split()
-
-
-def adopt(bench: Bench, given: Given) -> str:
-    """Write the choices of an alternative into the project file."""
-    words = _options(bench, given)
-    said = dict(zip(words[::2], words[1::2], strict=True))
-    target = bench.place.load().target
-    if "--beta" in said:
-        target = replace(target, beta=float(said["--beta"]), guard=None)
-    bench.place.save_limits(target, said.get("--protect", "auto"), given.get("digest", ""))
-    return "plan"
-
-
 def _is_there(bench: Bench) -> bool:
     return bench.place.project is not None
 
 
-SCREEN = Screen("plan", "Plan", show, {"decide": decide, "adopt": adopt, "try": attempt, "write": write}, _is_there)
+SCREEN = Screen("plan", "Plan", show, {"decide": decide, "try": attempt, "write": write}, _is_there)

