@@ -213,7 +213,7 @@ def _remedies(document: Document) -> Part:
             if remedy["merged"]
             else f"omit {remedy['axis']}",
             f"{plural(remedy['price']['categories'], 'category')}, {plural(remedy['price']['people'], 'person')}",
-            count_range(remedy["lower"], remedy["upper"]),
+            count_range(remedy["lower"], remedy["upper"]) + (f" ({remedy['option']})" if remedy["option"] else ""),
             Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
         )
         for remedy in document["remedies"]
