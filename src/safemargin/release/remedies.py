@@ -32,6 +32,8 @@ class Remedy:
     """The group that is published instead; empty where the axis is omitted."""
     categories: int
     people: int
+    option: str = field(compare=False)
+    """The option that was asked about; if only another one is disclosed after the change, that one."""
     lower: int = field(compare=False)
     upper: int = field(compare=False)
     verdict: str = field(compare=False)
@@ -47,7 +49,7 @@ class Remedy:
         """As a part of the document of `bound --cell`."""
         price = {"categories": self.categories, "people": self.people}
         found = {"lower": self.lower, "upper": self.upper, "verdict": self.verdict, "proved": self.proved}
-        return {"axis": self.axis, "merged": self.merged or None, "price": price, **found}
+        return {"axis": self.axis, "merged": self.merged or None, "price": price, "option": self.option, **found}
 
 
 def remedies(
@@ -68,12 +70,16 @@ def remedies(
             public += [] if omits else [_merged(table, axis, group)]
             asked = {**cell, OPTION: option} if option else dict(cell)
             exposure, extreme = bound_cell(public, onlooker, asked, target, slack=slack, attain=False)
+            verdicts = [str(VERDICTS[code]) for code in exposure.verdicts(target)[0].tolist()]
             column = exposure.options.index(extreme.option) if exposure.options else 0
+            # A cell is protected only if every option is.
+            if "disclosed" in verdicts and verdicts[column] != "disclosed":
+                column = verdicts.index("disclosed")
             lower, upper = int(exposure.lower[0, column]), int(exposure.upper[0, column])
-            verdict = str(VERDICTS[int(exposure.verdicts(target)[0, column])])
             proved = bool(exposure.integer[0, column])
             people, shown = sum(sizes[name] for name in group), "" if omits else label(group, axis.categories)
-            changes.append(Remedy(axis.name, shown, len(group), people, lower, upper, verdict, proved))
+            of = exposure.options[column] if exposure.options else ""
+            changes.append(Remedy(axis.name, shown, len(group), people, of, lower, upper, verdicts[column], proved))
     return tuple(sorted(changes, key=lambda remedy: (remedy.verdict == "disclosed", remedy.people, remedy.words)))
 
 
@@ -109,7 +115,7 @@ def remedy_parts(found: tuple[Remedy, ...], option: str) -> list[Part]:
         (
             remedy.words,
             f"{plural(remedy.categories, 'category')}, {plural(remedy.people, 'person')}",
-            count_range(remedy.lower, remedy.upper),
+            count_range(remedy.lower, remedy.upper) + ("" if remedy.option == option else f" ({remedy.option})"),
             Tag(remedy.verdict, remedy.verdict if remedy.proved else f"{remedy.verdict} (estimate)"),
         )
         for remedy in found

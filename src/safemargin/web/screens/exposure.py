@@ -214,7 +214,7 @@ def _remedies(document: Document) -> Part:
         (
             _change(remedy["axis"], remedy["merged"]),
             f"{plural(remedy['price']['categories'], 'category')}, {plural(remedy['price']['people'], 'person')}",
-            count_range(remedy["lower"], remedy["upper"]),
+            count_range(remedy["lower"], remedy["upper"]) + (f" ({remedy['option']})" if remedy["option"] else ""),
             Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
         )
         for remedy in document["remedies"]
