@@ -321,6 +321,7 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         page.get_by_label("Project file, folder or data file").fill("large")
         page.get_by_role("button", name="Open").click()
         page.get_by_role("link", name="Map", exact=True).click()
+        page.get_by_text("10,100 of 10,100 cells shown").wait_for()  # the script listens from now on
         page.locator("canvas").focus()
         page.keyboard.press("ArrowRight")
         assert page.locator(".said").inner_text() == "j0, s0: 18 people; within the limits."
