@@ -13,10 +13,12 @@ from starlette.testclient import TestClient
 from safemargin import release
 from safemargin.core import InputError
 from safemargin.release.project import Project
+from safemargin.ui import Grid, Headline, Section
 from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
 from safemargin.web.bench import Bench, Place
 from safemargin.web.jobs import Job
+from safemargin.web.screens.check import audit_parts
 from safemargin.web.workbench import open_workbench
 from test_golden import FILES
 
@@ -281,6 +283,20 @@ def test_categories_are_kept_and_joined_by_hand(
         assert write(name, bench.place.digest, undo) == 303, members
     after = bench.place.load().axes
     assert after["site"] == section and after["grade"].keep == ()
+
+
+def test_a_count_that_several_attacks_find_is_one_count() -> None:
+    def found(**cell: str) -> dict[str, object]:
+        return {"cell": cell, "option": None, "lower": 2, "upper": 2, "words": "exactly 2"}
+
+    attacks = [
+        {"attack": name, "looked_at": 1, "findings": [finding], "summary": "", "people_exposed": 2}
+        for name, finding in (("suppressed", found(site="A", age="old")), ("joint", found(age="old", site="A")))
+    ]
+    headline, worst, _ = audit_parts({"safe": False, "attacks": attacks})
+    assert isinstance(headline, Headline) and headline.headline.startswith("1 count can be inferred")
+    assert isinstance(worst, Section) and isinstance(grid := worst.parts[0], Grid)
+    assert [str(row[2]) for row in grid.rows] == ["suppressed, joint"]
 
 
 def test_labels_are_written_by_a_form(page: TestClient, bench: Bench) -> None:

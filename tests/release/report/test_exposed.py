@@ -121,6 +121,25 @@ def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
     assert "dd>158" not in (folder / "confidential/record.html").read_text(encoding="utf-8")
 
 
+def test_alternatives_are_computed_where_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "safe.csv").write_text(
+        "place,answer,people\na,yes,300\na,no,200\nb,yes,250\nb,no,250\n", encoding="utf-8"
+    )
+    said = {"answer": "answer", "by": ["place"], "count": "people"}
+    quiet = safemargin.release(tmp_path / "safe.csv", **said)
+    asked = safemargin.release(tmp_path / "safe.csv", **said, alternatives=True)
+    assert not is_wanting(quiet._passed) and quiet._passed.alternatives == ()
+    choices = asked._passed.alternatives
+    assert [choice.beta for choice in choices] == [0.05, 0.05, 0.05, 0.03, 0.02, 0.01]
+    assert all(choice.state == "certified" and choice.categories == 2 for choice in choices if choice.protect == "auto")
+    for made, name in ((quiet, "quiet"), (asked, "asked")):
+        made.write(tmp_path / name)
+    assert (tmp_path / "quiet/published/place.csv").read_bytes() == (
+        tmp_path / "asked/published/place.csv"
+    ).read_bytes()
+    assert "What else you could do" in (tmp_path / "asked/confidential/report.html").read_text(encoding="utf-8")
+
+
 def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_bloc = safemargin.release(
         written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20, tau=0)
