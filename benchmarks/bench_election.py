@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from safemargin.core import numpy_generator
 from safemargin.election.accepting import Collector, Mixer, unpack_batch
 from safemargin.election.board import Board
-from safemargin.election.client import ask_directly
 from safemargin.election.conduct import Conductor
 from safemargin.election.issuing import Issuer, Registrar
 from safemargin.election.keeper import BoardKeeper
@@ -80,13 +79,12 @@ def measure(voters: int, plan: ElectionPlan, folder: Path) -> None:
         for n, p in election.parties.items()
         if p.role in CLASSES
     }
-    direct = ask_directly(roles)
 
     def ask(party: str, step: str, body: bytes = b"") -> bytes:
         if party.startswith("trustee"):  # they only sign the manifest here
             signature = election.sign(secrets[party].signing, party, "all", "manifest", election.content)
             return canonical({party: signature})
-        return direct(party, step, body)
+        return roles[party].run(step, body)
 
     conductor = Conductor(election, ask)
     codes = conductor.begin_with_roll(roll_csv(roll))

@@ -136,7 +136,6 @@ def run_session(
     *,
     backend: str = "shares",
     dropouts: float = 0.05,
-    kill: bool = True,
     seed: int = 0,
     compare_bare: bool = False,
     progress: Progress = no_progress,
@@ -155,7 +154,7 @@ def run_session(
     with tempfile.TemporaryDirectory(prefix="safemargin-") as folder, _started(session, Path(folder)) as parties:
         progress("sending", 0, clients)
         started = time.monotonic()
-        drive = _Drive(session, parties, keys, values, plan, kill, progress)
+        drive = _Drive(session, parties, keys, values, plan, progress)
         acknowledged = drive.run()
         progress("agreeing")
         with httpx2.Client(timeout=PATIENCE) as http:
@@ -271,11 +270,10 @@ class _Drive:
         keys: Sequence[Ed25519PrivateKey],
         values: IntArray,
         plan: FailurePlan,
-        kill: bool,
         progress: Progress,
     ) -> None:
         self.session, self.parties, self.keys, self.values, self.plan = session, parties, keys, values, plan
-        self.kill, self.progress = kill, progress
+        self.progress = progress
         self.done, self.restarts = 0, 0
         self.lock = threading.Lock()
         self.connections = threading.local()
@@ -307,7 +305,7 @@ class _Drive:
         """The party to kill now: every one that clients send to, one after another, while messages come in."""
         roles = self.session.backend.roles
         due = self.done * (len(roles) + 1) > len(self.values) * (self.restarts + 1)
-        if not self.kill or self.restarts == len(roles) or not due:
+        if self.restarts == len(roles) or not due:
             return None
         self.restarts += 1
         return roles[self.restarts - 1].name

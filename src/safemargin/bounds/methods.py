@@ -357,9 +357,7 @@ def _mend(task: Task) -> None:
 
 
 def _can_solve(task: Task) -> bool:
-    if isinstance(task, Bounding):
-        return task.programs
-    return not task.is_hopeless and program_budget(task.known) > 0
+    return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.known) > 0
 
 
 def _solve(task: Task) -> None:

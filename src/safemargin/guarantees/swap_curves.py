@@ -244,9 +244,9 @@ def by_size(numbers: Iterable[int]) -> tuple[Stratum, ...]:
     return tuple(Stratum(size, f"{size:,} records") for size in dict.fromkeys(numbers))
 
 
-def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> ui.Spec:
+def rate_chart(rate: Rate, largest: int) -> ui.Spec:
     """Epsilon against the rate for several sizes of the largest stratum, with the best rate of each and the chosen."""
-    strata = by_size(sorted({*others, largest} - {0}))
+    strata = by_size(sorted({*REFERENCE, largest} - {0}))
     return _picture([*_curves(strata), *_circle(rate, largest)])
 
 

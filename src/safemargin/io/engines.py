@@ -119,8 +119,8 @@ def tables_in(path: Path) -> tuple[str, ...]:
     return () if listed is None else listed(path)
 
 
-def open_data(data: object, table: str | None = None) -> Source:
+def open_data(data: object) -> Source:
     """The table in a file, a DataFrame, an Arrow table or rows, whichever `data` is."""
     if isinstance(data, str | Path):
-        return open_source(Path(data), table)
+        return open_source(Path(data))
     return data if isinstance(data, DuckSource | SqliteSource) else open_memory(data)
