@@ -125,7 +125,7 @@ def attack_pattern(run: Run, folder: Path, seed: int) -> None:
 
 
 def test_margins_of_three_axes(run: Run, tmp_path: Path) -> None:
-    for seed in range(6):
+    for seed in range(4):
         attack_margins(run, tmp_path, seed)
 
 
