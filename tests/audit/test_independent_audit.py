@@ -60,7 +60,7 @@ def judge(ran: Ran, people: People, printed: list[tuple[Cell, Fact]], gaps: list
     hidden = {key(cell): possible.interval(fact[0]) for cell, fact in gaps}
     known = {cell: ends for cell, ends in hidden.items() if ends[1] - ends[0] <= tau}
     assert findings(document, "suppressed") == known
-    small = {key(cell): fact[1:] for cell, fact in printed if 1 <= fact[1] <= 3}
+    small = {key(cell): fact[1:] for cell, fact in printed if cell and 1 <= fact[1] <= 3}  # everybody is no group
     assert findings(document, "small") == small
     assert document["safe"] is not bool(known or disclosed or small)
     assert ran.code == (0 if document["safe"] else 1)
@@ -91,7 +91,7 @@ def line(tool: str, count: int, is_gap: bool) -> list[object]:
     if tool == "tau-ARGUS":
         return [count, count, count, "U" if is_gap else "S" if count else "E", 1, 1]
     if tool == "sdcTable":
-        return ["" if is_gap else count, "x" if is_gap else "s" if count else "z"]
+        return [count, "x" if is_gap else "s" if count else "z"]
     if tool == "GaussSuppression":
         return [count, "FALSE", "TRUE" if is_gap else "FALSE"]
     return ["" if is_gap else count, "suppressed" if is_gap else "exact"]
@@ -125,7 +125,7 @@ def attack_pattern(run: Run, folder: Path, seed: int) -> None:
 
 
 def test_margins_of_three_axes(run: Run, tmp_path: Path) -> None:
-    for seed in range(6):
+    for seed in range(4):
         attack_margins(run, tmp_path, seed)
 
 

@@ -12,7 +12,7 @@ from safemargin import noise
 BOUND = 5
 LAW = np.array([0.1, 0.5, 3.0, 10.4, 22.0, 28.2, 22.0, 10.4, 3.0, 0.5, 0.1]) / 100  # of docs/noise_ptables.md
 SHARPNESS = (0.003, 0.01, 0.03, 0.1, 0.3, 0.8, 1.5, 3.0)
-"""How exactly parts and sum may have to agree; the attacker is given the best of these."""
+"""How exactly parts and sum may have to agree; the onlooker is given the best of these."""
 
 Cells = dict[tuple[str, str], dict[str, str]]
 
