@@ -50,7 +50,7 @@ from safemargin.topdown.run import (
 )
 
 HOUSEHOLDS, PERSONS = "households", "persons"
-MAX_UNKNOWNS = 1_000_000  # counts of households and persons in all areas that are solved together where they must be
+MAX_UNKNOWNS = 200_000  # counts of households and persons in all areas that are solved together where they must be
 Range = Annotated[tuple[int, int], Field(strict=False)]
 
 
