@@ -70,6 +70,7 @@ def count_project(config: Path, folder: Path, progress: Progress = no_progress) 
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
         check(design, counts)
+        _with_earlier(project, design)  # what cannot be read is refused here, before households draw noise
     return CountedProject(config, project, inputs, design, counts)
 
 

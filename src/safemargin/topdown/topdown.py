@@ -50,7 +50,9 @@ from safemargin.topdown.run import (
 )
 
 HOUSEHOLDS, PERSONS = "households", "persons"
-MAX_UNKNOWNS = 200_000  # counts of households and persons in all areas that are solved together where they must be
+# Counts of households and persons in all areas that are solved together where they must be: 2,500 of them took 1.6 s of
+# CPU, and 25,000 took 22 s.
+MAX_UNKNOWNS = 100_000
 Range = Annotated[tuple[int, int], Field(strict=False)]
 
 
