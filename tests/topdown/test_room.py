@@ -309,3 +309,13 @@ def test_designs_too_large_to_solve_together_are_refused_before_noise(
     with pytest.raises(TooLargeError, match=r"exact total by block, exact home by tract limit who lives in households"):
         safemargin.topdown(config, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_guarantees_of_persons_that_cannot_be_read_are_refused_before_households_draw_noise(tmp_path: Path) -> None:
+    config = write(replace(country(1), earlier={("t0", "hotel"): 0}), tmp_path / "run")
+    persons = tmp_path / "run/person.toml"
+    persons.write_text(persons.read_text().replace('"earlier.csv"', '"earlier.csv"\nguarantee = "before.json"'))
+    (tmp_path / "run/before.json").write_text("{}")
+    with pytest.raises(InputError, match=r"before\.json"):
+        safemargin.topdown(config, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
