@@ -259,7 +259,7 @@ def test_no_run_that_drew_noise_is_refused_at_length(seed: int, tmp_path: Path) 
 def test_households_that_leave_no_room_are_solved_again() -> None:
     """By fixed noise: households alone leave no room for the persons in some draws, with them in none."""
     alone = 0
-    for seed in range(12):
+    for seed in range(6):
         land = clashing(seed)
         spine = build_spine(LEVELS, "land", land.areas)
         homes, persons = Attributes(("size",), (tuple(SIZES),)), Attributes(tuple(KINDS), tuple(KINDS.values()))
@@ -279,7 +279,7 @@ def test_households_that_leave_no_room_are_solved_again() -> None:
         tables = solve_with_residents(design, measured.exact, best, residents)
         assert residents.fit_into(tables[-1]) and tables[0].sum() == len(land.homes)
         assert all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in (1, 2))
-    assert alone < 12
+    assert alone < 6
 
 
 def counted(land: Country, records: Sequence[Record], kinds: Sequence[Record]) -> IntArray:
@@ -289,7 +289,7 @@ def counted(land: Country, records: Sequence[Record], kinds: Sequence[Record]) -
     return found
 
 
-@pytest.mark.parametrize("more", ["", '[[zeros]]\nhome = ["quarters"]\n'])
+@pytest.mark.parametrize("more", ["", '[[zeros]]\nhome = ["quarters"]\n'], ids=["anywhere", "in households"])
 def test_designs_that_always_leave_room_need_no_residents(more: str, tmp_path: Path) -> None:
     """Exact totals of persons by tract: how many people fit is limited, and nothing else is written."""
     land = replace(country(1), exact_people=[("tract", "total"), ("tract", "sex")], bounds={}, earlier={}, zeros=[])

@@ -61,9 +61,9 @@ def test_counts_are_the_nearest(seed: int, shape: str) -> None:
 
 
 def test_tight_intervals_beside_fixed_sums_are_solved_or_given_up() -> None:
-    found = [(given, nearest_counts(given)) for given in (problem(seed, "fixed sums") for seed in range(40))]
+    found = [(given, nearest_counts(given)) for given in (problem(seed, "fixed sums") for seed in range(20))]
     assert all(counts is None or is_nearest(given, counts) for given, counts in found)
-    assert sum(counts is not None for _, counts in found) >= 20
+    assert sum(counts is not None for _, counts in found) >= 10
 
 
 def test_problems_without_a_solution_end() -> None:
