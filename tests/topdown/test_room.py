@@ -51,10 +51,10 @@ class Country:
     zeros: list[Record]  # sex and home
 
 
-def country(seed: int) -> Country:
+def country(seed: int, blocks: int = 3) -> Country:
     """Few people, so that noise moves households to where the persons do not fit."""
     random = numpy_generator(seed)
-    areas = [(f"t{tract}", f"b{tract}{block}") for tract in range(2) for block in range(1 + random.integers(3))]
+    areas = [(f"t{tract}", f"b{tract}{block:02}") for tract in range(2) for block in range(1 + random.integers(blocks))]
     homes, people = list[Record](), list[Record]()
     zeros = [("m", "hotel")] if random.random() < 0.3 else []
     allowed = [cell for cell in CELLS if cell not in zeros]
@@ -238,7 +238,7 @@ def test_no_run_that_drew_noise_is_refused(seed: int, tmp_path: Path) -> None:
 
 def clashing(seed: int) -> Country:
     """Exact persons by block beside exact persons by home in tracts: households that are solved alone seldom fit."""
-    land = country(seed)
+    land = country(seed, blocks=12)
     return replace(
         land, exact_homes=[], exact_people=[("block", "total"), ("tract", "home")], bounds={}, earlier={}, zeros=[]
     )
