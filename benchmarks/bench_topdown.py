@@ -1,13 +1,18 @@
 """TopDown's cost against the number of areas: CPU seconds of each step on synthetic countries of growing size.
 
     python benchmarks/bench_topdown.py [--largest 16000] [--out curve.svg]
+    python benchmarks/bench_topdown.py --whole 100000
 
 Every country has 100 people per block, 50 blocks per tract and 24 counts in each area. The slope is that of the
-logarithms: 1 is linear. Least squares alone are also measured on larger trees without people.
+logarithms: 1 is linear. Least squares alone are also measured on larger trees without people. With `--whole`, only the
+command `safemargin topdown` is run, as a process of its own, on a country of so many blocks.
 """
 
 import argparse
 import math
+import resource
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -113,12 +118,27 @@ def under_one_parent(areas: int) -> float:
     return time.process_time() - start
 
 
+def whole_command(blocks: int) -> str:
+    """CPU seconds and memory of the command, from its start to its end."""
+    with TemporaryDirectory() as name:
+        path = write_country(Path(name, "country"), 100 * blocks, blocks)
+        command = [sys.executable, "-m", "safemargin", "topdown", str(path), "--out", str(Path(name, "release"))]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    return f"safemargin topdown on {blocks:,} blocks: {seconds:.1f} s of CPU, {used.ru_maxrss / 2**20:.2f} GiB"
+
+
 def main() -> None:
     """Double the country until the largest."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--largest", type=int, default=16_000)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--whole", type=int, metavar="BLOCKS")
     options = parser.parse_args()
+    if options.whole is not None:
+        print(whole_command(options.whole))
+        return
     few, many = under_one_parent(4_000), under_one_parent(16_000)
     print(f"under one parent: 16,000 areas {many:.2f} s, {many / few:.1f} times as long as 4,000 (4 is linear)")
     with TemporaryDirectory() as name:

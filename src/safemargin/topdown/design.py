@@ -319,13 +319,12 @@ def combine_limits(
             _tighten(levels[level - 1], MarginLimit(limit.query, low, np.where(unlimited, MAX_COUNT, high)))
     for level, here in reversed(list(enumerate(levels))):  # name the smallest area with a contradiction
         for limit in here.values():
-            _check_limit(design, level, limit, limit, "the bounds")
+            _check_limit(design, level, limit, limit)
             for wider in here.values():
                 if limit.query <= wider.query and limit.query != wider.query:
                     summed = summed_limit(design.attributes, wider, limit.query)
-                    text = f"its {design.attributes.title(wider.query)} counts"
-                    _check_limit(design, level, MarginLimit(limit.query, limit.low, summed.high), limit, text)
-                    _check_limit(design, level, MarginLimit(limit.query, summed.low, limit.high), limit, text)
+                    _check_limit(design, level, MarginLimit(limit.query, limit.low, summed.high), limit, wider)
+                    _check_limit(design, level, MarginLimit(limit.query, summed.low, limit.high), limit, wider)
     return tuple(levels)
 
 
@@ -354,11 +353,14 @@ def _tighten(limits: dict[MarginQuery, MarginLimit], limit: MarginLimit) -> None
     limits[limit.query] = limit
 
 
-def _check_limit(design: Design, level: int, joint: MarginLimit, about: MarginLimit, other: str) -> None:
+def _check_limit(
+    design: Design, level: int, joint: MarginLimit, about: MarginLimit, by: MarginLimit | None = None
+) -> None:
     wrong = np.argwhere(joint.low > joint.high)
     if len(wrong):
         area, cell = wrong[0].tolist()
         least, most = int(joint.low[area, cell]), int(joint.high[area, cell])
+        other = "the bounds" if by is None else f"its {design.attributes.title(by.query)} counts"
         raise InputError(
             f"constraints cannot hold together: {design.spine.name(level, area)}: "
             f"{design.attributes.label(about.query, cell)}: at least {least:,} and at most {most:,} "

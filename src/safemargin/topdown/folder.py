@@ -7,6 +7,7 @@ exact/            exact counts
 noisy/            margins with noise, one file per level and query
 estimates/        unbiased estimates with standard errors, one file per level
 tables/           integer tables, one file per level
+residents/        of households: what limits the persons in them, if their tables must leave room for these
 """
 
 import os
@@ -24,7 +25,9 @@ from safemargin.core import FloatArray, InputError, IntArray, OutputError, froze
 from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync, write_whole
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, WeightedLimit, build_spine
+from safemargin.topdown.residents import Residents
 
+RESIDENTS = "residents"
 Columns = Mapping[str, IntArray | FloatArray]
 
 
@@ -61,6 +64,15 @@ class DesignDocument(BaseModel):
     passes: list[str]
     unit: str = "person"
     weighted: list[WeightedDocument] = []
+
+
+class ResidentsDocument(BaseModel):
+    """`residents.json`: the category of persons in households, and how many people a household of each size has."""
+
+    living: str
+    inside: int
+    size: str
+    people: tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -165,6 +177,31 @@ class Folder:
         bounds, earlier = tuple(limits["bound"]), tuple(limits["earlier"])
         return replace(design, bounds=bounds, earlier=earlier, weighted=tuple(weighted))
 
+    def write_residents(self, homes: Design, residents: Residents) -> None:
+        """What limits the persons in households."""
+        inner, titles = Folder(self.path / RESIDENTS), residents.design.attributes.title
+        inner.write_design(residents.design)
+        document = ResidentsDocument(
+            living=titles(residents.living),
+            inside=residents.inside,
+            size=homes.attributes.title(residents.size),
+            people=(residents.people[0].tolist(), residents.people[1].tolist()),
+        )
+        write_file(inner.path / "residents.json", document.model_dump_json().encode())
+
+    def read_residents(self, homes: Design) -> Residents | None:
+        """What limits the persons in households; None if the release has no such file."""
+        inner = Folder(self.path / RESIDENTS)
+        if not inner.path.exists():
+            return None
+        design = inner.read_design()
+        try:
+            stated = ResidentsDocument.model_validate_json(read_text(inner.path / "residents.json"))
+        except ValidationError as error:
+            raise InputError(f"{inner.path / 'residents.json'}: {explain(error)}") from None
+        living, size = design.attributes.query(stated.living), homes.attributes.query(stated.size)
+        return Residents(design, living, stated.inside, size, frozen(stated.people))
+
     def read_measurements(self, design: Design) -> Measurements:
         """Noisy and exact margins."""
 
@@ -211,23 +248,18 @@ def write_cells(path: Path, design: Design, level: int, query: MarginQuery, colu
     values: dict[str, object] = {
         f"v{index}": np.ascontiguousarray(column).reshape(-1) for index, column in enumerate(columns.values())
     }
-    values["area"] = np.repeat(np.arange(areas, dtype=np.int64), cells)
+    values["area"] = np.repeat(np.array(spine.names[level], dtype=object), cells)
     codes = np.unravel_index(np.arange(cells), attributes.shape(query)) if query.axes else ()
-    selected = [f"names.label as {quoted(spine.levels[level])}"]
-    joins = ["join names on names.code = area"]
+    selected = [f"area as {quoted(spine.levels[level])}"]
+    for index, ((name, labels), code) in enumerate(zip(attributes.columns(query), codes, strict=True)):
+        values[f"k{index}"] = np.tile(code.astype(np.int64) + 1, areas)
+        selected.append(f"list_value({', '.join(map(literal, labels))})[k{index}] as {quoted(name)}")
+    selected += [f"v{index} as {quoted(column)}" for index, column in enumerate(columns)]
+    selected += [f"{literal(status)} as status"] if status else []
     with _database() as database:
-        database.register("names", _labelled(spine.names[level]))
-        for index, ((name, labels), code) in enumerate(zip(attributes.columns(query), codes, strict=True)):
-            values[f"k{index}"] = np.tile(code.astype(np.int64), areas)
-            database.register(f"kind{index}", _labelled(labels))
-            selected.append(f"kind{index}.label as {quoted(name)}")
-            joins.append(f"join kind{index} on kind{index}.code = k{index}")
-        selected += [f"v{index} as {quoted(column)}" for index, column in enumerate(columns)]
-        selected += [f"{literal(status)} as status"] if status else []
-        values["row"] = np.arange(areas * cells, dtype=np.int64)
         database.register("cells", values)
-        # In order of areas and cells: readers reshape the column and need no join.
-        _copy(database, f"select {', '.join(selected)} from cells {' '.join(joins)} order by row", path)
+        # In order of areas and cells, which the engine keeps: readers reshape the column and need no join.
+        _copy(database, f"select {', '.join(selected)} from cells", path)
 
 
 def read_cells(path: Path, design: Design, level: int, query: MarginQuery, *columns: str) -> tuple[IntArray, ...]:
@@ -300,7 +332,3 @@ def _grouping(attributes: Attributes, grouping: Grouping) -> dict[str, object]:
     for category, code in zip(attributes.categories[grouping.axis], grouping.codes, strict=True):
         groups[grouping.labels[code]].append(category)
     return {"of": attributes.names[grouping.axis], "groups": groups}
-
-
-def _labelled(names: tuple[str, ...]) -> dict[str, object]:
-    return {"label": np.array(names, dtype=object), "code": np.arange(len(names), dtype=np.int64)}

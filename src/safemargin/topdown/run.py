@@ -31,11 +31,12 @@ from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped, noise_variance
-from safemargin.topdown.folder import Folder, write_cells, write_file
+from safemargin.topdown.folder import RESIDENTS, Folder, write_cells, write_file
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from safemargin.topdown.least_squares import check_size, expected_errors, fit
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
+from safemargin.topdown.residents import Residents, solve_with_residents
 from safemargin.topdown.risk import measure_risk
 from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
@@ -43,7 +44,7 @@ from safemargin.topdown.tabulate import count_people, read_design
 PUBLISHED, UNFINISHED = "published", "unfinished"
 STATE, LOCK, REPORT = "confidential/state.json", "confidential/.lock", "confidential/report.html"
 # All that the estimation phase reads, below the public folder.
-SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
+SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy", RESIDENTS)
 CHUNK = 50_000  # counts that are drawn between two progress reports
 
 
@@ -56,6 +57,7 @@ class CountedProject:
     inputs: list[tuple[str, str]]
     design: Design
     counts: tuple[IntArray, ...]
+    residents: Residents | None = None  # persons that tables of households must leave room for
 
 
 def count_project(config: Path, folder: Path, progress: Progress = no_progress) -> CountedProject:
@@ -68,6 +70,7 @@ def count_project(config: Path, folder: Path, progress: Progress = no_progress) 
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
         check(design, counts)
+        _with_earlier(project, design)  # what cannot be read is refused here, before households draw noise
     return CountedProject(config, project, inputs, design, counts)
 
 
@@ -115,6 +118,8 @@ def release(
         write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
         for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
+        if counted.residents is not None:
+            public.write_residents(design, counted.residents)
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
         if microdata or project.tables.microdata:
@@ -180,13 +185,16 @@ def check(design: Design, counts: Sequence[IntArray]) -> None:
     check_truth(design, tuple(counts))
     _check_names(design)
     if design.earlier:  # the data need not agree with earlier tables: see whether any tables do, without noise
-        margin = design.attributes.margin
-        plain = [
-            {query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))
-        ]
-        wide, places = grouped(design)
-        measured = Measurements(tuple(plain), exact).placed(places)
+        wide, measured = without_noise(design, counts)
         solve_tables(wide, combine_limits(wide, measured.exact), fit(wide, measured))
+
+
+def without_noise(design: Design, counts: Sequence[IntArray]) -> tuple[Design, Measurements]:
+    """The design with groups of areas, and its margins as if there were no noise, to see whether any tables exist."""
+    margin = design.attributes.margin
+    plain = [{query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))]
+    wide, places = grouped(design)
+    return wide, Measurements(tuple(plain), exact_counts(design, counts)).placed(places)
 
 
 def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
@@ -209,7 +217,7 @@ def _check_names(design: Design) -> None:
 def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     """Unbiased estimates and integer tables of every level from the public files; levels that exist are kept."""
     design = folder.read_design()
-    measured = folder.read_measurements(design)
+    measured, residents = folder.read_measurements(design), folder.read_residents(design)
     spine, detailed = design.spine, design.attributes.detailed
     wide, places = grouped(design)
     measured = measured.placed(places)
@@ -222,7 +230,7 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
             write_cells(path, design, level, detailed, columns, "unbiased estimate")
     parents = [1, *(len(names) for names in wide.spine.names[:-1])]
     kept: list[IntArray] = []  # up to the first level that is solved in groups, which are not written
-    while len(kept) <= spine.last and places[len(kept)] == len(kept):
+    while residents is None and len(kept) <= spine.last and places[len(kept)] == len(kept):
         if not folder.file("tables", design, len(kept)).exists():
             break
         kept.append(folder.read_table(design, len(kept)))
@@ -243,7 +251,11 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
         for level in range(len(spine.levels)):
             folder.file("tables", design, level).unlink(missing_ok=True)
 
-    solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
+    tables = solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
+    if residents is not None and not residents.fit_into(design.attributes.margin(tables[-1], residents.size)):
+        drop()
+        for place, table in enumerate(solve_with_residents(wide, measured.exact, best, residents, advance)):
+            keep(place, table)
 
 
 def _methods(public: Folder, design: Design) -> dict[str, list[IntArray | FloatArray]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
+from typing import Protocol
 
 import numpy as np
 
@@ -16,14 +17,32 @@ from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLarg
 from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Area, Design, LevelLimits, MarginLimit, WeightedLimit, limits_within
 from safemargin.topdown.feasibility import look_ahead, marked_below, reachable_levels
-from safemargin.topdown.least_squares import LeastSquaresFit
 from safemargin.topdown.siblings import (
+    ONE_AREA,
     Infeasible,
     SiblingMatrices,
     SiblingProblem,
     nonnegative_estimate,
     round_to_integers,
 )
+from safemargin.topdown.transport import TransportProblem, nearest_counts
+
+# Counts of sibling areas that are solved in one program: their parts do not touch each other, and small programs cost
+# more to set up than to solve.
+BATCH = 6_000
+
+
+class Estimates(Protocol):
+    """What tables should be near: by level, counts and their standard errors."""
+
+    def estimate(self, level: int) -> FloatArray:
+        """Of every count."""
+
+    def given(self, level: int, above: IntArray) -> FloatArray:
+        """Of every count, given the counts one level up."""
+
+    def standard_error(self, level: int, query: MarginQuery) -> FloatArray:
+        """Of every count of a margin."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,7 @@ class LevelProblem:
     design: Design
     limits: Sequence[LevelLimits]
     reachable: WeightedLimit | None
-    fit: LeastSquaresFit
+    fit: Estimates
     level: int
     above: IntArray | None
 
@@ -59,21 +78,38 @@ class LevelProblem:
         """Number of areas one level up."""
         return 1 if self.above is None else len(self.above)
 
-    def siblings(self, parent: int) -> range:
-        """The parts of an area one level up."""
-        return range(1) if self.above is None else self.design.spine.parts(self.level - 1, parent)
+    def siblings(self, parents: range) -> range:
+        """The parts of areas one level up that are next to each other."""
+        if self.above is None:
+            return range(1)
+        parts = self.design.spine.parts
+        return range(parts(self.level - 1, parents[0]).start, parts(self.level - 1, parents[-1]).stop)
 
-    def solve(self, parent: int, marks: frozenset[Area] = frozenset()) -> IntArray:
-        """Integer counts of the parts of an area, one margin after the other; marked parts must be divisible further.
+    def batches(self, together: bool) -> list[range]:
+        """Areas one level up to solve in one program: one by one, or with up to `BATCH` counts of their parts."""
+        if not together or self.above is None:
+            return [range(parent, parent + 1) for parent in range(self.parents)]
+        ends = np.append(self.design.spine.starts[self.level][1:], len(self.design.spine.names[self.level]))
+        found, first = list[range](), 0
+        while first < self.parents:
+            before = ends[first - 1] if first else 0
+            last = int(np.searchsorted(ends, before + BATCH // self.above.shape[1], side="right"))
+            found.append(range(first, max(last, first + 1)))
+            first = found[-1].stop
+        return found
+
+    def solve(self, parents: range, marks: frozenset[Area] = frozenset()) -> IntArray:
+        """Integer counts of the parts of areas, one margin after the other; marked parts must be divisible further.
 
         If the passes of the design fail, everything that is constrained is solved at once, then the rest.
         """
-        if not any((self.level, area) in marks for area in self.siblings(parent)):
+        if not any((self.level, area) in marks for area in self.siblings(parents)):
             try:
-                return self._solve_passes(parent, self._passes, None)
+                return self._solve_passes(parents, self._passes, None)
             except Infeasible:
-                pass
-        return self._solve_passes(parent, self._sure_passes, marks)
+                if len(parents) > 1:
+                    raise
+        return self._solve_passes(parents, self._sure_passes, marks)
 
     def name(self, parent: int) -> str:
         """Sibling areas in words."""
@@ -119,9 +155,12 @@ class LevelProblem:
             before = margin
         return passes
 
-    def _solve_passes(self, parent: int, passes: list[MarginPass], marks: frozenset[Area] | None) -> IntArray:
-        attributes, areas = self.design.attributes, self.siblings(parent)
+    def _solve_passes(self, parents: range, passes: list[MarginPass], marks: frozenset[Area] | None) -> IntArray:
+        attributes, areas = self.design.attributes, self.siblings(parents)
         part = slice(areas.start, areas.stop)
+        starts = ONE_AREA
+        if self.above is not None:
+            starts = self.design.spine.starts[self.level][parents.start : parents.stop] - areas.start
         before: tuple[MarginQuery, IntArray] | None = None
         for step in passes:
             target = step.target[part]
@@ -133,19 +172,31 @@ class LevelProblem:
                 missing = counts - attributes.margin(target, query, step.margin)
                 target = target + missing[:, cells] / np.bincount(cells)[cells]
                 rows.append(MarginLimit(query, counts, counts))
-            above = None if step.above is None else step.above[parent]
+            above, gone = None, np.broadcast_to(step.empty, target.shape)
+            if step.above is not None:
+                # Cells that are empty in the area above are empty in its parts: large sparse tables stay small.
+                above = step.above[parents.start : parents.stop]
+                gone = gone | np.repeat(above == 0, np.diff(starts, append=len(areas)), axis=0)
             weighted = [limit.of_areas(part) for limit in step.weighted]
             weights = {query: weight[part] for query, weight in step.weights.items()}
-            problem = step.matrices.problem(above, rows, weighted, step.empty, target, weights)
-            # Cells that are empty in the area above are empty in its parts: large sparse tables stay small.
-            gone = np.tile(step.empty if above is None else step.empty | (above == 0), len(areas))
-            counts = self._solve_margin(problem, gone, step.margin, areas, marks if before is None else None)
+            problem = step.matrices.problem(above, rows, weighted, step.empty, target, weights, starts)
+            transport = None
+            if above is not None and not weighted:
+                transport = step.matrices.transport(above, rows, gone, target, weights, starts)
+            ahead = marks if before is None else None
+            counts = self._solve_margin(problem, transport, gone.reshape(-1), step.margin, areas, ahead)
             before = step.margin, counts.reshape(len(areas), -1)
         assert before is not None
         return before[1]
 
     def _solve_margin(
-        self, problem: SiblingProblem, gone: BoolArray, margin: MarginQuery, areas: range, marks: frozenset[Area] | None
+        self,
+        problem: SiblingProblem,
+        transport: TransportProblem | None,
+        gone: BoolArray,
+        margin: MarginQuery,
+        areas: range,
+        marks: frozenset[Area] | None,
     ) -> IntArray:
         """Integer counts of one margin; `gone` marks those that are zero because the area above has none.
 
@@ -158,8 +209,9 @@ class LevelProblem:
         rest = problem.without(gone)
         values = np.maximum(rest.target, 0.0)  # rounding errors only, if all constraints are met
         if not problem.is_met(problem.target):
+            nearest = None if transport is None else nearest_counts(transport)
             try:
-                values = nonnegative_estimate(rest)
+                values = nonnegative_estimate(rest) if nearest is None else nearest.reshape(-1)[~gone]
             except Infeasible:
                 if marks is None:
                     raise
@@ -194,7 +246,7 @@ class SolvedLevel:
 def solve_tables(
     design: Design,
     limits: Sequence[LevelLimits],
-    fit: LeastSquaresFit,
+    fit: Estimates,
     done: Sequence[IntArray] = (),
     advance: Callable[[int, int], None] = lambda level, parents: None,
     keep: Callable[[int, IntArray], None] = lambda level, table: None,
@@ -251,21 +303,26 @@ def _solve_level(
         if problem.above is not None and before.above is not None:
             same &= (problem.above == before.above).all(axis=1)  # siblings depend on nothing else above
     aheads: list[frozenset[Area] | None] = []
-    for parent in range(problem.parents):
-        areas = problem.siblings(parent)
+    batches = problem.batches(together=before is None and not marks)[::-1]
+    while batches:
+        parents = batches.pop()
+        areas, first = problem.siblings(parents), parents[0]
         ahead = marked_below(problem.design, problem.level, areas, marks) if marks else marks
-        if before is not None and same[parent] and before.ahead[parent] == ahead:
+        if before is not None and same[first] and before.ahead[first] == ahead:
             aheads.append(ahead)
             continue
         try:
-            table[areas.start : areas.stop] = problem.solve(parent, ahead)
-            aheads.append(ahead)
-        except Infeasible:
+            table[areas.start : areas.stop] = problem.solve(parents, ahead)
+            aheads += [ahead] * len(parents)
+        except InputError as error:
+            if len(parents) > 1:  # one by one, to find which
+                batches += [range(parent, parent + 1) for parent in parents[::-1]]
+                continue
+            if not isinstance(error, Infeasible):
+                name = problem.name(first)
+                raise TooLargeError(f"{name}: {error}; drop an exact count or a bound that crosses") from None
             aheads.append(None)
-        except TooLargeError as error:
-            name = problem.name(parent)
-            raise TooLargeError(f"{name}: {error}; drop an exact count or a bound that crosses") from None
-        advance(problem.level, 1)
+        advance(problem.level, len(parents))
     return SolvedLevel(table, problem.above, aheads)
 
 

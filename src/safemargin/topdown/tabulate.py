@@ -190,24 +190,27 @@ def _limit(
     if not present:
         raise InputError(f"{path}: has no column {' or '.join(dict.fromkeys(ends))}")
     fields = [f"{_text(source, name)} as k{index}" for index, name in enumerate(columns)]
-    fields += [f"{source.fields[end]}::varchar as v{index}" for index, end in enumerate(present)]
+    fields += [f"{_text(source, end)} as v{index}" for index, end in enumerate(present)]
     labels = [*([spine.names[level]] if level else []), *(labels for _, labels in kinds.columns(query))]
     with connected(path) as database:
         database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
         selected, joins = _coded(database, path, columns, labels)
         shown = ", ".join(filter(None, [selected, *(f"v{index}" for index in range(len(present)))]))
-        rows = database.execute(f"select {shown} from people {joins}").fetchall()
+        rows = database.execute(f"select {shown} from people {joins}").fetchnumpy()
     shape = (len(spine.names[level]), *kinds.shape(query))
+    codes = [np.asarray(rows[f"p{index}"], dtype=np.int64) for index in range(len(columns))]
+    root = [] if level else [np.zeros(len(rows["v0"]), dtype=np.int64)]
+    place = np.ravel_multi_index((*root, *codes), shape)
+    first = np.unique(place, return_index=True)[1]
+    if len(first) < len(place):
+        row = int(np.setdiff1d(np.arange(len(place)), first)[0])
+        name = _cell_name(columns, labels, [int(code[row]) for code in codes])
+        raise InputError(f"{path}: {name}: is listed twice")
     values = {column: np.full(shape, -1, dtype=np.int64) for column in present}
-    seen = np.zeros(shape, dtype=bool)
-    for row in rows:
-        cell = row[: len(columns)] if level else (0, *row[: len(columns)])
-        if seen[cell]:
-            raise InputError(f"{path}: {_cell_name(columns, labels, row)}: is listed twice")
-        seen[cell] = True
-        for column, text in zip(present, row[len(columns) :], strict=True):
-            if text not in (None, ""):
-                values[column][cell] = _integer(path, column, str(text))
+    for index, column in enumerate(present):
+        texts = rows[f"v{index}"].tolist()
+        known = {text: _integer(path, column, text) if text else -1 for text in dict.fromkeys(texts)}  # few differ
+        values[column].reshape(-1)[place] = [known[text] for text in texts]
     low, high = _ends(project, section, values, ends)
     crossed = np.argwhere(low > high)
     if len(crossed):
