@@ -208,7 +208,7 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
                 if reach.are_profiles and len(level.first) == len(level.cell_of):
                     # Every cell is a profile distinguished from all others: by pairs.
                     for least, most in reach.exchanges.reach(counts, asked[level.cell_of], EFFORT.few_pairs):
-                        level.show(least[level.first, :count], most[level.first, :count])
+                        level.show(least[level.first][:, :count], most[level.first][:, :count])
                         if not level.open_cells:
                             break
                     continue
