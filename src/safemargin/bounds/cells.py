@@ -74,6 +74,14 @@ class Level:
         self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
         self._needs = None
 
+    def show_some(self, rows: IntArray, lower: IntArray, upper: IntArray) -> None:
+        """The same for some cells: where few of many are open, the others cost nothing."""
+        up, down = self.needs()
+        self._open -= int((up[rows] | down[rows]).any(axis=1).sum())
+        self.lower[rows], self.upper[rows] = np.minimum(self.lower[rows], lower), np.maximum(self.upper[rows], upper)
+        up[rows], down[rows] = self._find_needs(rows)
+        self._open += int((up[rows] | down[rows]).any(axis=1).sum())
+
     def force(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and option that no table leaves."""
         self.outer_lower = np.maximum(self.outer_lower, lower)
@@ -139,15 +147,16 @@ class Level:
         self.needs()
         return self._open
 
-    def _find_needs(self) -> tuple[BoolArray, BoolArray]:
+    def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
         if self._contained is None:
             self._contained = self._verdicts() == 0
+        most, least = self.upper[rows], self.lower[rows]
         # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
-        narrow = self.upper - self.lower <= self.tolerance
-        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
-        up = (self.upper < self.least) | (narrow & (higher | ~lower))
-        down = (self.lower > self.most) | (narrow & (lower | ~higher))
-        settled = self._contained | self.excused
+        narrow = most - least <= self.tolerance[rows]
+        higher, lower = most < self.outer_upper[rows], least > self.outer_lower[rows]
+        up = (most < self.least[rows]) | (narrow & (higher | ~lower))
+        down = (least > self.most[rows]) | (narrow & (lower | ~higher))
+        settled = self._contained[rows] | self.excused[rows]
         return up & ~settled, down & ~settled
 
 
@@ -164,6 +173,13 @@ class Parts:
         """The pieces of some cells."""
         keep = wanted[self.cell]
         return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+
+    def only(self, rows: IntArray) -> "Parts":
+        """The pieces of some cells, which are numbered anew in this order (ascending)."""
+        number = np.full(self.cells, -1)
+        number[rows] = np.arange(len(rows))
+        keep = np.flatnonzero(number[self.cell] >= 0)
+        return Parts(number[self.cell[keep]], self.twins[keep], self.people[keep], len(rows))
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of columns, one row per piece, by cell."""

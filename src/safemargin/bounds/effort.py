@@ -48,6 +48,8 @@ class Effort:
     work_for_60_programs: int = 40_000
     # Blocks beyond which such programs cost more than that: 0.06 s each with 12 axes of 2,000 people, 1 s with 40.
     many_blocks: int = 16
+    # Cells of a large system that programs decide sooner than fits: the last 9 of Adult in 0.4 s, not in 1.3 s.
+    few_ends_to_solve: int = 16
     # Programs before a release with suppressed groups is searched: on Adult the second finds what 60 s of search miss.
     probes: int = 6
     # Integer programs for what is still open in a certificate: exact for systems this small, with a time limit in case.

@@ -319,6 +319,8 @@ def _pull(task: Certifying) -> None:
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
+        if stuck and left <= EFFORT.few_ends_to_solve and known.size > EFFORT.presolved_counts and _can_solve(task):
+            break
         if rounder.scaling is not None:
             random_walk(task.levels, known, task.reach, tables, generator)
         if stuck and not rounder.in_circles:

@@ -133,8 +133,43 @@ class Surroundings:
 
 
 def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
-    order = np.argsort(parts.twins, kind="stable")
     many = np.bincount(parts.twins, minlength=classes)
+    if many.max(initial=0) < 2:
+        pairs, pieces = _met_once(parts, first, second, classes)
+    else:
+        pairs, pieces = _met(parts, first, second, many)
+    groups = [key[pair] * parts.cells + parts.cell[piece] for pair, (piece, _) in zip(pairs, pieces, strict=True)]
+    head, group = grouped(np.concatenate(groups))
+    cut = len(pairs[0])
+    return _Meeting(
+        pair=(pairs[0], pairs[1]),
+        piece=(pieces[0][1], pieces[1][1]),
+        group=(group[:cut], group[cut:]),
+        cell=np.concatenate([parts.cell[piece] for piece, _ in pieces])[head],
+        key=key[np.concatenate(pairs)][head],
+    )
+
+
+_Met = tuple[list[IntArray], list[tuple[IntArray, IntArray]]]
+"""Per side the pairs, and their pieces: all of them, and -1 instead for a pair inside its cell."""
+
+
+def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> _Met:
+    """Pairs and pieces where no class lies in two cells, as with most rolls: no sorting."""
+    piece_of, cell_of = np.full(classes, -1), np.full(classes, -1)
+    piece_of[parts.twins], cell_of[parts.twins] = np.arange(len(parts.twins)), parts.cell
+    pairs, pieces = [], []
+    for own, other in ((first, second), (second, first)):
+        piece = piece_of[own]
+        pair = np.flatnonzero(piece >= 0)
+        piece = piece[pair]
+        pairs.append(pair)
+        pieces.append((piece, np.where(cell_of[other[pair]] == parts.cell[piece], -1, piece)))
+    return pairs, pieces
+
+
+def _met(parts: Parts, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+    classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
     alone = bool((np.diff(parts.cell) > 0).all())  # cells of one piece have no pair inside
@@ -152,16 +187,7 @@ def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, cla
         both = parts.cell[piece] * classes + other[pair]
         nearest = np.minimum(np.searchsorted(have, both), len(have) - 1)
         pieces.append((piece, np.where(have[nearest] == both, -1, piece)))
-    groups = [key[pair] * parts.cells + parts.cell[piece] for pair, (piece, _) in zip(pairs, pieces, strict=True)]
-    head, group = grouped(np.concatenate(groups))
-    cut = len(pairs[0])
-    return _Meeting(
-        pair=(pairs[0], pairs[1]),
-        piece=(pieces[0][1], pieces[1][1]),
-        group=(group[:cut], group[cut:]),
-        cell=np.concatenate([parts.cell[piece] for piece, _ in pieces])[head],
-        key=key[np.concatenate(pairs)][head],
-    )
+    return pairs, pieces
 
 
 def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, IntArray]:
@@ -179,21 +205,18 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
             if level.open_cells:
                 up, down = level.needs()
                 asked: BoolArray = np.asarray((up | down).any(axis=1))
-                for least, most in _exchange_ends(level, reach, around, asked):
-                    level.show(least[:, :count], most[:, :count])
+                if reach.are_profiles and len(level.first) == len(level.cell_of):
+                    # Every cell is a profile distinguished from all others: by pairs.
+                    for least, most in reach.exchanges.reach(counts, asked[level.cell_of], EFFORT.few_pairs):
+                        level.show(least[level.first][:, :count], most[level.first][:, :count])
+                        if not level.open_cells:
+                            break
+                    continue
+                rows = np.flatnonzero(asked)
+                for least, most in around.ends(level.pieces(reach.parts).only(rows)):
+                    level.show_some(rows, least[:, :count], most[:, :count])
                     if not level.open_cells:
                         break
-
-
-def _exchange_ends(
-    level: Level, reach: Reach, around: Surroundings, asked: BoolArray
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Ends of cells, block by block; by pairs where every cell is a profile distinguished from all others."""
-    if reach.are_profiles and len(level.first) == len(level.cell_of):
-        for least, most in reach.exchanges.reach(around.counts, asked[level.cell_of], EFFORT.few_pairs):
-            yield least[level.first], most[level.first]
-    else:
-        yield from around.ends(level.pieces(reach.parts).of(asked))
 
 
 def random_walk(

@@ -295,6 +295,7 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
     # Dijkstra over slices; a link with few pairs is dear, as its votes are soon used up.
     queue = [(0.0, source, [source])]
     seen: set[int] = set()
+    least = {goal: np.inf}
     while queue:
         cost, here, path = heapq.heappop(queue)
         if here == goal and len(path) > 1:
@@ -302,9 +303,16 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
         if here in seen:
             continue
         seen.add(here)
-        for there, (first, _) in links.get(here, {}).items():
+        near = links.get(here, {})
+        if goal in near and goal not in seen and (here, goal) not in barred:
+            least[goal] = min(least[goal], cost + 1 + 100 / len(near[goal][0]))
+        for there, (first, _) in near.items():
             if there not in seen and (here, there) not in barred:
-                heapq.heappush(queue, (cost + 1 + 100 / len(first), there, [*path, there]))
+                further = cost + 1 + 100 / len(first)
+                # Every further link costs more than 1: what cannot come before the best known way is not followed.
+                if further <= least.get(there, np.inf) and (there == goal or further + 1 < least[goal]):
+                    least[there] = further
+                    heapq.heappush(queue, (further, there, [*path, there]))
     return None
 
 

@@ -107,6 +107,6 @@ if TYPE_CHECKING:
         with_earlier_tables,
     )
     from safemargin.io.tidy import rows_of
-    from safemargin.io.writers import WRITERS, csv_bytes, quoted_formulas
+    from safemargin.io.writers import WRITERS, quoted_formulas, roll_bytes
 
 lazy_face(__name__)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
+from safemargin.core import PublishedTable, label
 from safemargin.io.folder import json_bytes
 from safemargin.io.px import px_bytes
 from safemargin.io.rows import is_formula
@@ -21,13 +23,22 @@ class FormulaWarning(UserWarning):
 
 def quoted_formulas(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Rows with an apostrophe before labels that a spreadsheet would run; `unquoted` takes it away."""
-    return [
-        {
-            name: f"'{text}" if isinstance(text, str) and is_formula(text.lstrip("'")) else text
-            for name, text in row.items()
-        }
-        for row in rows
-    ]
+    return [{name: _quoted(text) if isinstance(text, str) else text for name, text in row.items()} for row in rows]
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}" if is_formula(text.lstrip("'")) else text
+
+
+def roll_bytes(roll: PublishedTable) -> bytes:
+    """A roll as CSV with quoted labels, each of which is written once, not once per row: there may be a million."""
+    labels = [np.array([_quoted(label(group)) for group in groups], dtype=object) for groups in roll.groups]
+    columns = [names[codes] for names, codes in zip(labels, roll.codes.T, strict=True)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*roll.axes, roll.measure])
+    writer.writerows(zip(*columns, roll.lower.tolist(), strict=True))
+    return text.getvalue().encode()
 
 
 def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:

@@ -25,12 +25,12 @@ from safemargin.guarantees import document, one_count_suffices
 from safemargin.io import (
     MANIFEST,
     WRITERS,
-    csv_bytes,
     file_name,
     hash_bytes,
     json_bytes,
     manifest_bytes,
     quoted_formulas,
+    roll_bytes,
     rows_of,
 )
 from safemargin.release.plan import Action, Certificate, Plan
@@ -227,5 +227,4 @@ def roll_file(table: Table) -> bytes:
     if not table.knows_composition:
         return b""
     roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
-    rows = [{name: value for name, value in row.items() if name != "status"} for row in rows_of(roll, {})]
-    return csv_bytes(quoted_formulas(rows))  # readers of rolls take the apostrophes away
+    return roll_bytes(roll)  # readers of rolls take the apostrophes away

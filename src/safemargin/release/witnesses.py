@@ -33,6 +33,8 @@ from safemargin.release.plan import Wanted
 
 WITNESSES = "witnesses.bin"
 _MARK = b"safemargin witnesses 1\n"
+LONG, QUICK = 8_000_000, 3
+"""Bytes from which on witnesses are packed at a quicker setting: 0.2 s instead of 2.2 s for 8 MB, a fifth larger."""
 MOST_BYTES = 2**30
 """Of a file that is unpacked: a forged one may claim any size."""
 
@@ -65,7 +67,8 @@ class Carried:
         # Differences of one table from the next are mostly small, so they pack better than counts.
         steps = np.diff(counts, axis=0, prepend=0).astype("<i4")
         head = json.dumps(_head(self), ensure_ascii=False).encode()
-        body = lzma.compress(len(head).to_bytes(4, "little") + head + steps.tobytes())
+        content = len(head).to_bytes(4, "little") + head + steps.tobytes()
+        body = lzma.compress(content, preset=QUICK if len(content) > LONG else lzma.PRESET_DEFAULT)
         plain = _MARK + hashlib.sha256(body).digest() + body
         return _xor(plain, roll_key(_rows(self.roll, self.schema), release))
 
@@ -78,10 +81,17 @@ def roll_key(rows: Sequence[tuple[tuple[str, ...], int]], release: str) -> bytes
 
 def _rows(roll: Tally, schema: Schema) -> list[tuple[tuple[str, ...], int]]:
     order = sorted(range(len(roll.axes)), key=lambda a: roll.axes[a])
-    names = [schema.axis(axis).categories for axis in roll.axes]
     head = (tuple(roll.axes[a] for a in order), 0)
-    rows = zip(roll.codes.tolist(), roll.counts[:, 0].tolist(), strict=True)
-    return [head, *((tuple(names[a][codes[a]] for a in order), people) for codes, people in rows if people)]
+    codes, people = roll.codes[roll.counts[:, 0] > 0], roll.counts[roll.counts[:, 0] > 0, 0]
+    labels, ranks = [], []
+    for a in order:
+        names = np.array(schema.axis(roll.axes[a]).categories, dtype=object)
+        labels.append(names[codes[:, a]])
+        ranks.append(np.argsort(np.argsort(names))[codes[:, a]])
+    # In the order that the key sorts them into: numbers sort in a tenth of the time, and what is sorted stays.
+    by = np.lexsort(ranks[::-1]) if ranks else np.arange(len(people))
+    texts = zip(*(column[by] for column in labels), strict=True) if labels else [()] * len(people)
+    return [head, *zip(texts, people[by].tolist(), strict=True)]
 
 
 def _xor(content: bytes, key: bytes) -> bytes:

@@ -102,13 +102,16 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
     is_public = not (rule.slack or rule.protect == "noise" or any(split.is_noised for split in candidate.splits))
     is_joint = all(onlooker.composition(names) == "joint" for onlooker in watching)
     if reasons.blocks and is_public and is_joint and all(onlooker.knows_rule for onlooker in watching):
-        shown = [_prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]
-        failed = [each for each in shown if not each.proof.holds]
-        if not failed:  # the certificate states the weakest proof
-            return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
+        key = candidate.key()
+        if key not in rule.unexplained:
+            shown = [_prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]
+            failed = [each.proof for each in shown if not each.proof.holds]
+            if not failed:  # the certificate states the weakest proof
+                return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
+            rule.unexplained[key] = failed[0]
         # Facts and earlier releases may leave no answers that explain it, and nothing coarser would.
         if insist and not any(onlooker.past or onlooker.facts for onlooker in watching):
-            return failed[0]
+            return Shown(rule.unexplained[key])
     proof = prove_counts(rule.table, candidate, watching, rule.limits, progress=progress)
     tables: tuple[Tally, ...] = ()
     if proof.holds and is_public and is_joint:

@@ -159,13 +159,21 @@ class Reasons:
         """Sets of reasons that lead to the release; `send` the axes of a cell that was not shown to be safe."""
         choice = [0] * len(self.blocks)
         proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+        # The count of one option follows from those of the others, so the same votes come up again under several
+        # options: what the rule, and the proof, made of them the first time holds again. Keyed by all that they see.
+        made: dict[object, tuple[bool, Sequence[str]]] = {}
         for _ in range(MOST_RERUNS if all(self.triggers) else 0):
             chosen = [triggers[place] for triggers, place in zip(self.triggers, choice, strict=True)]
-            answers = self._answers(chosen)
-            self.failed = ()
-            if self.leads_here(answers.votes):
-                proofs -= 1
-                yield answers
+            key = tuple((trigger.parts, trigger.votes.tobytes()) for trigger in chosen)
+            if key in made:
+                leads, self.failed = made[key]
+            else:
+                answers = self._answers(chosen)
+                self.failed = ()
+                if leads := self.leads_here(answers.votes):
+                    yield answers
+                made[key] = leads, self.failed
+            proofs -= leads
             if not proofs or not self._advance(choice, self.failed):
                 return
 

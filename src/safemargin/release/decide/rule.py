@@ -80,6 +80,8 @@ class ReleaseRule:
     covers: tuple[Cover, ...]
     plain: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
     """What closed forms showed of candidates that were looked at."""
+    unexplained: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
+    """The proofs of candidates that no answers were found to explain: they come up again without that demand."""
 
     @property
     def slack(self) -> int:
@@ -100,7 +102,9 @@ class ReleaseRule:
         ]
         total = Tally((), frozen([[]], 0), frozen(self.table.totals[None, :], len(schema.options)))
         covers = tuple(cover.with_votes(counts) for cover, counts in zip(self.covers, votes, strict=True))
-        return replace(self, table=replace(self.table, votes=(*tallies, total)), covers=covers, plain={})
+        return replace(
+            self, table=replace(self.table, votes=(*tallies, total)), covers=covers, plain={}, unexplained={}
+        )
 
     def first(self) -> Candidate:
         """The release before all tables are looked at together."""
