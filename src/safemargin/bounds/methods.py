@@ -1,8 +1,7 @@
 """The table of methods, and the two schedules that run it: bounding (`settle`) and certifying (`clear`).
 
-A method narrows intervals from outside (`tighten`: a proof for every table) or widens what tables attain inside them
-(`attain`: each table is checked by addition, so it is a proof too). Both schedules go through one list, the cheap
-methods first, where they are of use (`applies`). Programs do both in `attain`: one solve gives a limit and a table.
+`tighten` narrows intervals from outside, a proof for every table; `attain` widens what tables attain inside them, each
+checked by addition. Both schedules go through one list, cheap methods first, where they are of use (`applies`).
 """
 
 from abc import ABC, abstractmethod
@@ -219,9 +218,8 @@ def _close(task: Task) -> None:
 
 
 def _has_stated_targets(task: Task) -> bool:
-    if not isinstance(task, Bounding) or task.search.targets.are_cells:
-        return False
-    return task.search.count <= EFFORT.targets_compared_with_rows
+    search = task.search if isinstance(task, Bounding) else None
+    return search is not None and not search.targets.are_cells and search.count <= EFFORT.targets_compared_with_rows
 
 
 def _follow_rows(task: Task) -> None:
@@ -278,8 +276,7 @@ def _shuffle_guess(task: Task) -> None:
 def _shuffle(task: Certifying, near: FloatArray) -> None:
     """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
     known, rounder, generator = task.known, task.rounder, numpy_generator(SEED + 2)
-    counts = rounder.round(near)
-    left = task.open
+    counts, left = rounder.round(near), task.open
     for turn in range(EFFORT.shuffles):
         if counts is None or not left:
             break
@@ -380,8 +377,7 @@ def _clear_by_real_tables(task: Task) -> None:
     task.linear = cleared_by_fits(task.levels, task.family, task.limits, numpy_generator(SEED + 4))
 
 
-METHODS = (
-    # from outside: proofs by integer addition alone
+METHODS = (  # from outside first: proofs by integer addition alone
     SettlingMethod("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
     SettlingMethod("closed form", _is_decomposable, tighten=_close),
     SettlingMethod(

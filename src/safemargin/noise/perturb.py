@@ -44,7 +44,7 @@ TAKEN = ("count", "weighted", "true", "noise", "true_weighted", "status")
 
 ROUNDING = 2.0
 """Standard deviations of the weights that a weighted count is rounded to: with 2, attacks that compare parts with sums
-guess hardly more counts than without weights, and the error of weighted counts grows by 2 to 17 %."""
+guess hardly more counts than without weights, and the error of weighted counts grows by 3 to 17 %."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,7 @@ def _unmeasured(design: Design) -> LeastSquaresFit:
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _Both:
     """The counts of households and of persons as categories of one attribute: households come first."""
 
     homes: Attributes
@@ -196,7 +196,7 @@ def solve_with_residents(
 ) -> list[IntArray]:
     """Tables of households on every level for which there are tables of persons."""
     persons = grouped(residents.design)[0]
-    cells, own, theirs = _Cells(design.attributes, persons.attributes), limits_of(design, exact), persons.bounds
+    cells, own, theirs = _Both(design.attributes, persons.attributes), limits_of(design, exact), persons.bounds
     width, further = cells.widths
     asked = (*(limit.query for _, limit in own), *(limit.query for _, limit in design.weighted))
     first_own = reduce(or_, asked, residents.size)
@@ -224,7 +224,7 @@ def solve_with_residents(
     return [table[:, :width] for table in solve_tables(both, combine_limits(both, {}), fits, advance=advance)]
 
 
-def _weighted(design: Design, residents: Residents, cells: _Cells) -> Iterator[tuple[int, WeightedLimit]]:
+def _weighted(design: Design, residents: Residents, cells: _Both) -> Iterator[tuple[int, WeightedLimit]]:
     """The weighted limits of households, and that people in households are as many as fit, in every area."""
     for level, limit in design.weighted:
         weights = np.pad(limit.weights, ((0, 0), (0, 1)))  # no weight on persons

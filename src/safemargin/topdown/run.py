@@ -241,10 +241,10 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
         done = min(done + more, sum(parents))  # levels may be solved again
         progress(f"solving {wide.spine.levels[level]}", done, sum(parents))
 
-    def keep(place: int, table: IntArray) -> None:
-        if place not in places:
+    def keep(index: int, table: IntArray) -> None:
+        if index not in places:
             return
-        level = places.index(place)
+        level = places.index(index)
         write_cells(folder.file("tables", design, level), design, level, detailed, {"count": table}, "integer table")
 
     def drop() -> None:
@@ -254,8 +254,8 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     tables = solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
     if residents is not None and not residents.fit_into(design.attributes.margin(tables[-1], residents.size)):
         drop()
-        for place, table in enumerate(solve_with_residents(wide, measured.exact, best, residents, advance)):
-            keep(place, table)
+        for index, table in enumerate(solve_with_residents(wide, measured.exact, best, residents, advance)):
+            keep(index, table)
 
 
 def _methods(public: Folder, design: Design) -> dict[str, list[IntArray | FloatArray]]:

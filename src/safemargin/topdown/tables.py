@@ -90,13 +90,13 @@ class LevelProblem:
         if not together or self.above is None:
             return [range(parent, parent + 1) for parent in range(self.parents)]
         ends = np.append(self.design.spine.starts[self.level][1:], len(self.design.spine.names[self.level]))
-        found, first = list[range](), 0
+        ranges, first = list[range](), 0
         while first < self.parents:
             before = ends[first - 1] if first else 0
             last = int(np.searchsorted(ends, before + BATCH // self.above.shape[1], side="right"))
-            found.append(range(first, max(last, first + 1)))
-            first = found[-1].stop
-        return found
+            ranges.append(range(first, max(last, first + 1)))
+            first = ranges[-1].stop
+        return ranges
 
     def solve(self, parents: range, marks: frozenset[Area] = frozenset()) -> IntArray:
         """Integer counts of the parts of areas, one margin after the other; marked parts must be divisible further.

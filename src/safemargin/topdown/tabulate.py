@@ -200,17 +200,17 @@ def _limit(
     shape = (len(spine.names[level]), *kinds.shape(query))
     codes = [np.asarray(rows[f"p{index}"], dtype=np.int64) for index in range(len(columns))]
     root = [] if level else [np.zeros(len(rows["v0"]), dtype=np.int64)]
-    place = np.ravel_multi_index((*root, *codes), shape)
-    first = np.unique(place, return_index=True)[1]
-    if len(first) < len(place):
-        row = int(np.setdiff1d(np.arange(len(place)), first)[0])
+    positions = np.ravel_multi_index((*root, *codes), shape)
+    first = np.unique(positions, return_index=True)[1]
+    if len(first) < len(positions):
+        row = int(np.setdiff1d(np.arange(len(positions)), first)[0])
         name = _cell_name(columns, labels, [int(code[row]) for code in codes])
         raise InputError(f"{path}: {name}: is listed twice")
     values = {column: np.full(shape, -1, dtype=np.int64) for column in present}
     for index, column in enumerate(present):
         texts = rows[f"v{index}"].tolist()
         known = {text: _integer(path, column, text) if text else -1 for text in dict.fromkeys(texts)}  # few differ
-        values[column].reshape(-1)[place] = [known[text] for text in texts]
+        values[column].reshape(-1)[positions] = [known[text] for text in texts]
     low, high = _ends(project, section, values, ends)
     crossed = np.argwhere(low > high)
     if len(crossed):

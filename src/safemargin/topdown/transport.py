@@ -120,13 +120,13 @@ def nearest_counts(problem: TransportProblem) -> FloatArray | None:
         length = np.ones(len(gain))
         for _ in range(HALVINGS):
             longer = pull + length[newton.parent][:, None] * pulls, push + length[:, None] * pushes
-            found = newton.at(*longer)
+            further = newton.at(*longer)
             # Rounding errors of the dual function hide the gain of the last steps.
-            bad = found.value < point.value + ENOUGH * length * gain - point.rounding
+            bad = further.value < point.value + ENOUGH * length * gain - point.rounding
             if not bad.any():
                 break
             length = np.where(bad, length / 2, length)
-        (pull, push), point = longer, found
+        (pull, push), point = longer, further
         if not np.isfinite(point.value).all():
             break
     return None

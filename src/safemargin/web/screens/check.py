@@ -49,13 +49,13 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 def audit_parts(document: Document) -> list[Part]:
     """The verdict, every attack, and the cells that were disclosed, the smallest counts first."""
     attacks = document["attacks"]
-    found = _found(document)
+    disclosed = _found(document)
     people = max((attack["people_exposed"] for attack in attacks), default=0)
     if document["safe"]:
-        words = f"{plural(len(attacks), 'attack')} tried, nothing found."
+        words = f"{plural(len(attacks), 'attack')} tried, nothing disclosed."
         verdict = Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
-        words = f"{plural(len(found), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
+        words = f"{plural(len(disclosed), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
         verdict = Headline("unsound", words, "The worst cells are listed below.")
     rows = [
         (
@@ -64,7 +64,7 @@ def audit_parts(document: Document) -> list[Part]:
             Tag("disclosed", ", ".join(names)),
             finding["words"],
         )
-        for finding, names in found
+        for finding, names in disclosed
     ]
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
     grid = Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
