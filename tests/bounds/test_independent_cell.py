@@ -189,7 +189,7 @@ def attack_tables(run: Run, folder: Path, seed: int) -> None:
         assert (found["lower"], found["upper"]) == ends
         if roll == "joint":
             share = Fraction(int(people.row(option) @ counts), everybody)
-            assert found["verdict"] == verdict(*ends, inside, share, ("0.05", 10, tau))
+            assert found["verdict"] == verdict(*ends, inside, share, ("0.05", 30, tau))
         elif not roll:
             assert found["verdict"] == ("disclosed" if ends[1] - ends[0] <= tau else "open")
     assert ran.code == any(found["verdict"] == "disclosed" for found in document["cells"])
