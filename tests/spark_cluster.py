@@ -38,6 +38,12 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
     places["PYSPARK_PYTHON"] = sys.executable
     before = {name: os.environ.get(name) for name in places}
     os.environ.update(places)
+    gateway = pyspark.SparkContext._gateway
+    if gateway is not None:  # Java that runs already has read other settings, and asks for more memory than workers have
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

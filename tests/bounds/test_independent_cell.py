@@ -209,11 +209,11 @@ def test_one_cell_of_tables(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_cells_of_many_projects(run: Run, tmp_path: Path) -> None:
-    for seed in seeds(100, 40, 600):
+    for seed in seeds(100, 12, 600):
         attack_project(run, tmp_path, seed)
 
 
 @pytest.mark.slow
 def test_cells_of_many_tables(run: Run, tmp_path: Path) -> None:
-    for seed in seeds(100, 150, 2000):
+    for seed in seeds(100, 60, 2000):
         attack_tables(run, tmp_path, seed)
