@@ -101,3 +101,9 @@ def test_a_column_called_people_is_audited(tmp_path: Path) -> None:
     findings = audit([path], certificate=tmp_path / "c.json")
     assert not findings.is_safe and findings.attempts[-1].looked_at == 4
     assert verify(tmp_path / "c.json", path).holds
+
+
+def test_a_disclosed_count_of_nobody_is_no_number_of_exposed_people(tmp_path: Path) -> None:
+    (tmp_path / "total.csv").write_text("count\n12\n")
+    text = audit([table(tmp_path, "area,count\nx,5\ny,\nz,7\n"), tmp_path / "total.csv"]).to_text()
+    assert "succeeded (subtraction, suppressed, joint): 1 count disclosed." in text

@@ -127,7 +127,10 @@ def attack_words(findings: Findings) -> str:
         return f"{plural(len(findings.attempts), 'attack')} tried, nothing found."
     broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
     exposed = max(attempt.people_exposed for attempt in findings.attempts)
-    return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {plural(exposed, 'person')} exposed."
+    # Without a roll nobody knows how many people a count is about: then counts are stated, not people.
+    counts = max(len(attempt.findings) for attempt in findings.attempts)
+    what = f"{plural(exposed, 'person')} exposed" if exposed else f"{plural(counts, 'count')} disclosed"
+    return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {what}."
 
 
 def tried_document(findings: Findings) -> Document:
