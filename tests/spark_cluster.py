@@ -39,7 +39,9 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
     before = {name: os.environ.get(name) for name in places}
     os.environ.update(places)
     gateway = pyspark.SparkContext._gateway
-    if gateway is not None:  # Java that runs already has read other settings, and asks for more memory than workers have
+    if (
+        gateway is not None
+    ):  # Java that runs already has read other settings, and asks for more memory than workers have
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
