@@ -20,15 +20,19 @@ PASSWORD = "s3cr/et@word"
 
 @pytest.fixture(name="address")
 def fixture_address(postgres: str) -> str:
-    with psycopg.connect(postgres, autocommit=True) as database:
-        database.execute("drop schema if exists office cascade")
+    """A database of its own: other tests leave their tables on the server, and messages list the first twenty."""
+    with psycopg.connect(postgres, autocommit=True) as server:
+        server.execute("drop database if exists votes with (force)")
+        server.execute("create database votes")
+    address = postgres.replace("/postgres?", "/votes?")
+    with psycopg.connect(address, autocommit=True) as database:
         database.execute("create schema office")
         database.execute('create table office."Votes %" (district text, "the age" text, vote text, weight int)')
         with database.cursor() as cursor:
             cursor.executemany('insert into office."Votes %%" values (%s, %s, %s, 1)', ROWS)
         database.execute("drop role if exists clerk")
         database.execute(f"create role clerk login superuser password '{PASSWORD}'")
-    return postgres
+    return address
 
 
 def published(folder: Path) -> dict[str, bytes]:
@@ -39,7 +43,7 @@ def test_a_table_is_released_as_from_a_file(address: str, tmp_path: Path) -> Non
     lines = ["district,the age,vote", *(",".join(row) for row in ROWS)]
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
     host = address.partition("host=")[2]
-    with_password = f"postgresql://clerk:{PASSWORD.replace('/', '%2F').replace('@', '%40')}@/postgres?host={host}"
+    with_password = f"postgresql://clerk:{PASSWORD.replace('/', '%2F').replace('@', '%40')}@/votes?host={host}"
     stated = f'source = "{with_password}"\ntable = "office.Votes %"'
     outputs = []
     for name, place in {"file": 'file = "votes.csv"', "server": stated}.items():
