@@ -62,7 +62,7 @@ def verify_release(
         if not failures:
             notes += _other_totals(tables)
             checked = check_witnesses(document, listed, tables, list(rolls.values()), rerun)
-    statement = [] if checked.proves else [f"the statement {document['statement'].rstrip('.')!r}."]
+    statement = [] if checked.proves else [f"the statement {document['statement']!r}"]
     return Verification(
         "release",
         len(hashes),
