@@ -1,10 +1,7 @@
-"""Real elections and large axes: the default keeps the table it was made for, and says so in seconds."""
+"""Real elections and large axes: the default keeps the table it was made for; benchmarks/bench_office.py times them."""
 
 import json
-import resource
-import subprocess
-import sys
-import time
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -13,13 +10,14 @@ import numpy as np
 import pytest
 
 from evidence import EVERYTHING
-from safemargin import init
+from safemargin import init, release
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen
 from safemargin.release.decide.decide import decide
 from safemargin.release.inputs import read_inputs
 from safemargin.release.plan import Action, Plan
 from safemargin.release.project import Project
 from safemargin.release.release import pass_gate
+from safemargin.release.report.context import is_wanting
 
 HOUSE = "nc2018_ushouse_precinct_mode_candidate.parquet"
 
@@ -42,9 +40,8 @@ def test_counties_keep_their_precincts(
 ) -> None:
     project = written(tmp_path, data_sets, f"county_name = '{county}' and district = '{district}'")
     assert project.protect == "auto"
-    inputs, start = read_inputs(project), time.process_time()
+    inputs = read_inputs(project)
     plan = decide(inputs.table, inputs.target, inputs.onlookers, protect=project.protect)
-    assert time.process_time() - start < 5
     found = actions(plan, "precinct")
     assert found[Action.EXACT] >= 40 and sum(found.values()) == precincts
     assert actions(plan, "mode") == {Action.EXACT: 4}
@@ -53,11 +50,11 @@ def test_counties_keep_their_precincts(
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_alternatives_stand_on_the_first_screen(tmp_path: Path, data_sets: Path) -> None:
-    inputs = read_inputs(written(tmp_path, data_sets, "county_name = 'DURHAM' and district = '001'"))
-    start = time.process_time()
-    release = pass_gate(inputs)
-    assert time.process_time() - start < 10
+@pytest.mark.parametrize(("county", "district"), [("DURHAM", "001"), ("GUILFORD", "006")])
+def test_alternatives_stand_on_the_first_screen(tmp_path: Path, data_sets: Path, county: str, district: str) -> None:
+    inputs = read_inputs(written(tmp_path, data_sets, f"county_name = '{county}' and district = '{district}'"))
+    release = pass_gate(inputs, seconds=math.inf)  # within 12 CPU s on any machine that is not five times slower
+    assert is_wanting(release._passed), "so that they are computed without being asked for"
     text = release.to_text()
     assert text.index("What else you could do") < text.index("What it cost\n")
     asked = [(choice.protect, choice.beta) for choice in release._passed.alternatives]
@@ -73,7 +70,7 @@ def test_alternatives_stand_on_the_first_screen(tmp_path: Path, data_sets: Path)
 
 
 @pytest.mark.data
-def test_a_state_is_decided_in_seconds(tmp_path: Path, data_sets: Path) -> None:
+def test_a_state_keeps_its_precincts(tmp_path: Path, data_sets: Path) -> None:
     modes = (
         f"(select county_name, precinct from '{data_sets / HOUSE}' where votes > 0 and district <> '003' "
         "group by all having count(distinct mode) > 2)"
@@ -81,9 +78,8 @@ def test_a_state_is_decided_in_seconds(tmp_path: Path, data_sets: Path) -> None:
     where = f"(county_name, precinct) in {modes} and party_simplified in ('DEMOCRAT', 'REPUBLICAN')"
     columns = "county_name || ' ' || precinct as precinct, mode, party_simplified as party"
     project = written(tmp_path, data_sets, where, columns)
-    inputs, start = read_inputs(project), time.process_time()
+    inputs = read_inputs(project)
     plan = decide(inputs.table, inputs.target, inputs.onlookers)
-    assert time.process_time() - start < 20
     assert actions(plan, "precinct")[Action.EXACT] > 850 and plan.certificate.rule == "rerun"
 
 
@@ -100,43 +96,16 @@ def population(categories: int, others: int, people: int) -> Table:
 
 
 @pytest.mark.slow
-def test_thousands_of_categories_take_seconds() -> None:
-    table, start = population(3_000, 2, 240_000), time.process_time()
-    plan = decide(table, Target(beta=0.05, kappa=30, tau=3))
+def test_thousands_of_categories_keep_theirs() -> None:
+    plan = decide(population(3_000, 2, 240_000), Target(beta=0.05, kappa=30, tau=3))
     assert plan.certificate.certified and actions(plan, "a")[Action.EXACT] > 2_800
-    assert time.process_time() - start < 20
-
-
-def cpu_seconds(folder: Path) -> float:
-    """What `release` takes of the project in a folder, with all processes that it starts."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "safemargin", "release", "project.toml", "--out", "release"]
-    subprocess.run(command, check=True, cwd=folder, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not EVERYTHING, reason="takes up to a minute; EVIDENCE=all")
-def test_five_thousand_categories_fit_a_minute_and_two_gibibytes(tmp_path: Path) -> None:
-    """The whole command, in a process of its own, so that its memory is its own."""
-    table = population(5_000, 2, 400_000)
-    names, lines = [axis.categories for axis in table.schema.axes], ["a,b,vote,people"]
-    for (a, b), counts in zip(table.votes[0].codes.tolist(), table.votes[0].counts.tolist(), strict=True):
-        lines += [f"{names[0][a]},{names[1][b]},{vote},{n}" for vote, n in zip(("yes", "no"), counts, strict=True)]
-    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
-    init(tmp_path / "votes.csv").write(tmp_path / "project.toml")
-    assert cpu_seconds(tmp_path) < 60
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 * 2**20  # KiB
 
 
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.skipif(not EVERYTHING, reason="takes half a minute; EVIDENCE=all")
 def test_adult_as_proposed(tmp_path: Path, data_sets: Path) -> None:
-    """The whole command with its pictures, in a process of its own."""
-    init(data_sets / "adult_uci.parquet").write(tmp_path / "project.toml")
-    assert cpu_seconds(tmp_path) < 15
+    release(init(data_sets / "adult_uci.parquet").write(tmp_path / "project.toml")).write(tmp_path / "release")
     certificate = json.loads((tmp_path / "release/published/certificate.json").read_text(encoding="utf-8"))
     assert certificate["certified"] and certificate["proved"] == "integer"
     assert len(list((tmp_path / "release/published").glob("*.csv"))) == 9  # the total, and all axes but one

@@ -214,6 +214,10 @@ def test_a_larger_table_has_a_small_gap() -> None:
     generator = numpy_generator(5)
     base = generator.poisson(generator.gamma(1.0, 6.0, size=(12, 10, 4)))
     trees = [Hierarchy.flat(f"x{a}", [f"{a}.{c}" for c in range(size)]) for a, size in enumerate(base.shape)]
-    pattern = find_pattern(lattice(trees, base), seconds=10.0, extra=0)
-    check_moves(pattern)
-    assert 0 <= pattern.gap <= 0.05 * len(pattern.suppressed)
+    for seconds in (10.0, 40.0, 160.0, 640.0):  # a slow or busy machine needs more of them
+        pattern = find_pattern(lattice(trees, base), seconds=seconds, extra=0)
+        check_moves(pattern)
+        assert pattern.gap >= 0
+        if pattern.gap <= 0.05 * len(pattern.suppressed):
+            return
+    pytest.fail(f"the gap is {pattern.gap} of {len(pattern.suppressed)} cells")

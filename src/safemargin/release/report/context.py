@@ -12,7 +12,9 @@ from safemargin.release.report.groups import Choice, DecidedGroup, Orders, decis
 from safemargin.ui import Document, Section, plural
 
 FIFTH = 0.2
-"""Share of the people of an axis that may be inexact before alternatives are shown."""
+"""Share of the people of an axis that may be inexact in a release that is called nearly complete."""
+TENTH = 0.1
+"""Share from which on alternatives are shown: with 12 % inexact, a county asks what a limit of 3 % would keep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +142,8 @@ def worst_axis(context: ReportContext) -> tuple[str, float]:
 
 
 def is_wanting(context: ReportContext) -> bool:
-    """Whether alternatives are shown: something is refused or lost, or more than a fifth of an axis is not exact."""
-    return not context.is_sound or bool(lost_tables(context)) or worst_axis(context)[1] > FIFTH
+    """Whether alternatives are shown: something is refused or lost, or more than a tenth of an axis is not exact."""
+    return not context.is_sound or bool(lost_tables(context)) or worst_axis(context)[1] > TENTH
 
 
 def lost_words(context: ReportContext) -> str:
