@@ -1,5 +1,6 @@
 """The command that bounds every cell."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -34,16 +35,18 @@ from safemargin.ui import (
     write_text,
 )
 
+Cell = Annotated[
+    list[str] | None,
+    typer.Option(help="One cell and its two extreme tables, e.g. age=young (repeatable; option=NAME for one)."),
+]
+
 
 def bound(
     files: Annotated[list[Path], typer.Argument(help="One project file (.toml), or tidy tables.")],
     roll: Rolls = None,
     fact: Facts = None,
     target: Axes = None,
-    cell: Annotated[
-        list[str] | None,
-        typer.Option(help="One cell and its two extreme tables, e.g. age=young (repeatable; option=NAME for one)."),
-    ] = None,
+    cell: Cell = None,
     beta: Beta = None,
     kappa: Kappa = None,
     tau: Tau = None,
@@ -69,38 +72,23 @@ def bound(
     asked = None if cell is None else _cell(cell)
     given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
     with progress_bar("bounding") as progress:
+        run = partial(
+            run_bound, target=target, cell=asked, beta=beta, kappa=kappa, tau=tau, decide=decide, progress=progress
+        )
         if given is not None:
             project = Project.load(given)
             inputs = read_inputs(project)
-            exposure = run_bound(
-                inputs.table,
-                inputs.onlookers[0],
-                target=target,
-                cell=asked,
-                aim=project.target,
-                beta=beta,
-                kappa=kappa,
-                tau=tau,
-                decide=decide,
-                progress=progress,
-            )
+            exposure = run(inputs.table, inputs.onlookers[0], aim=project.target)
         else:
-            exposure = run_bound(
+            exposure = run(
                 files,
                 roll=roll or (),
                 facts=fact or (),
-                target=target,
-                cell=asked,
-                beta=beta,
-                kappa=kappa,
-                tau=tau,
                 count=count,
                 option=option,
                 by=by,
                 skip=skip or (),
                 tolerance=check_tolerance(tolerance),
-                decide=decide,
-                progress=progress,
             )
     if export is not None:
         write_text(export, exposure.to_csv())

@@ -62,10 +62,7 @@ def release(
         bool, typer.Option("--draft", help="Write the confidential report only; publish nothing.")
     ] = False,
     alternatives: Annotated[
-        bool,
-        typer.Option(
-            "--alternatives", help="Compute every other choice of protection and limit, however long it takes."
-        ),
+        bool, typer.Option("--alternatives", help="Compute all other protections and limits, however long it takes.")
     ] = False,
     decided_by: Annotated[str | None, typer.Option(help="Name for the decision record.")] = None,
     checked_by: Annotated[str | None, typer.Option(help="Second name for the decision record.")] = None,
