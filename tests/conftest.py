@@ -92,7 +92,7 @@ class _Durations:
         self.seconds: dict[str, float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "teardown" and report.nodeid.startswith("tests/"):  # doctests are short, and not measured
+        if report.when == "teardown":
             self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
 
     def pytest_sessionfinish(self) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 
@@ -30,6 +29,8 @@ def escrowed(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def attempt_all(world: World, name: str) -> None:
     """Made-up requests for every route of a role."""
+    import schemathesis  # a second of imports, for this test only
+
     app = make_app(world.roles[name])
     seen: set[int] = set()
     with TestClient(app) as client:
@@ -43,7 +44,7 @@ def attempt(client: TestClient, operation: Any, seen: set[int]) -> None:
 
     @settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy())
-    def once(case: schemathesis.Case) -> None:
+    def once(case: Any) -> None:
         body = case.body if isinstance(case.body, bytes) else str(case.body or "").encode(errors="replace")
         headers = {key: str(value) for key, value in (case.headers or {}).items()}
         answer = client.request(case.method, case.formatted_path, content=body, headers=headers)
