@@ -15,6 +15,7 @@ from commands import Run, in_process
 from safemargin.core import InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.implication import reasons_empty
+from safemargin.topdown import measure
 from safemargin.topdown import run as phases
 from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
@@ -247,7 +248,7 @@ def test_other_people_with_the_same_measurements_give_the_same_tables(
             (counts.size, variance, len(counts)), counts + np.arange(counts.size).reshape(counts.shape) % 3
         )
 
-    monkeypatch.setattr(phases, "add_noise", replayed)
+    monkeypatch.setattr(measure, "add_noise", replayed)
     other = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old").replace("S,s1,f,old", "S,s2,m,young")
     assert other != PEOPLE_CSV
     run(land(tmp_path / "one"), tmp_path / "one/out")
