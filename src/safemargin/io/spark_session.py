@@ -212,8 +212,8 @@ def _explained(path: Path, master: str, error: BaseException) -> BaseException:
         return TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes")
     if "stopped SparkContext" in text or "shut down" in text or "unresponsive" in text or "Master removed" in text:
         return InputError(f"master = {master!r}: the cluster ended before its work was done; run again")
-    if "PythonException" in text or "PYTHON_VERSION_MISMATCH" in text or "Cannot run program" in text:
-        absent = re.search(r"No module named '(\w+)", text)
+    absent = re.search(r"No module named '(\w+)", text)
+    if absent or "PythonException" in text or "PYTHON_VERSION_MISMATCH" in text or "Cannot run program" in text:
         needed = dict.fromkeys(["numpy", "pyarrow", *(absent.groups() if absent else ())])
         python = f"Python {sys.version_info.major}.{sys.version_info.minor} with {' and '.join(needed)}"
         return InputError(f"master = {master!r}: its workers need {python}; set PYSPARK_PYTHON to one")
@@ -222,4 +222,4 @@ def _explained(path: Path, master: str, error: BaseException) -> BaseException:
     # The last cause that Java names is the nearest to the reason.
     names = re.findall(r"(?:^|Caused by: |: )([\w.]+\.(\w+(?:Exception|Error)))\b", text)
     said = names[-1][1] if names else type(error).__name__
-    return InputError(f"{path}: Spark could not count its rows ({said}); its log has the details")
+    return InputError(f"{path}: Spark could not finish ({said}); its log has the details")
