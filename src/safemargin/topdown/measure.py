@@ -7,7 +7,6 @@ import numpy as np
 
 from safemargin.core import IntArray, Progress, no_progress
 from safemargin.samplers import DiscreteGaussian
-from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design, noise_variance
 from safemargin.topdown.folder import Folder, write_cells
 from safemargin.topdown.measure_spark import Margin
@@ -65,6 +64,6 @@ def missing_margins(folder: Folder, design: Design) -> dict[Margin, Fraction]:
     return {margin: law for margin, law in laws.items() if not folder.file("noisy", design, *margin).exists()}
 
 
-def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
+def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[Margin, IntArray]:
     """The margins that are published exactly."""
     return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
