@@ -25,8 +25,9 @@ from safemargin.topdown.country import AGE, SEX, TENURE, write_country
 from safemargin.topdown.design import Design, Measurements, build_spine, combine_limits, grouped
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import fit
+from safemargin.topdown.measure import add_noise, publish_measurements
 from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.run import add_noise, estimate, publish_measurements
+from safemargin.topdown.run import estimate
 from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
 from safemargin.ui import to_svg

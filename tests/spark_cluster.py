@@ -18,12 +18,17 @@ class Cluster:
     """A master and two workers, each a process group of its own with its executors."""
 
     master: str
+    start: Callable[[], "subprocess.Popen[bytes]"]
     workers: list["subprocess.Popen[bytes]"]
 
     def kill(self, worker: int) -> None:
         """End a worker and its executors at once."""
         os.killpg(self.workers[worker].pid, signal.SIGKILL)
         self.workers[worker].wait()
+
+    def replace(self, worker: int) -> None:
+        """Start another worker in the place of one that was killed; it comes when it is ready."""
+        self.workers[worker] = self.start()
 
 
 @contextmanager
@@ -51,7 +56,7 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
         port = free.getsockname()[1]
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(name: str, *arguments: str) -> None:
+    def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
         command = [str(Path(pyspark.__path__[0], "bin", "spark-class")), f"org.apache.spark.deploy.{name}"]
         command += ["--webui-port", "0", "--host", "127.0.0.1", *arguments]
         environment = {**os.environ, "SPARK_DAEMON_MEMORY": "256m"}
@@ -59,17 +64,21 @@ def started_cluster(folder: Path, settings: Mapping[str, str], memory: str, opti
             started.append(
                 subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder)
             )
+        return started[-1]
 
     try:
         start("master.Master", "--port", str(port))
         master = f"spark://127.0.0.1:{port}"
-        for _ in range(2):  # a worker waits for its master
-            start("worker.Worker", "--cores", "1", "--memory", memory, master)
+
+        def start_worker() -> subprocess.Popen[bytes]:
+            return start("worker.Worker", "--cores", "1", "--memory", memory, master)
+
+        workers = [start_worker() for _ in range(2)]  # a worker waits for its master
         for _ in range(1200):
             if (folder / "log0").read_bytes().count(b"Registering worker") == 2:
                 break
             time.sleep(0.1)
-        yield Cluster(master, started[1:])
+        yield Cluster(master, start_worker, workers)
     finally:
         for process in started:
             if process.poll() is None:

@@ -5,18 +5,28 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 import safemargin
 from safemargin.cli import main
-from safemargin.core import InputError
-from safemargin.io import Address, Profiles, open_counted, spark_session
+from safemargin.core import InputError, IntArray, no_progress
+from safemargin.io import Address, Profiles, in_tasks, open_counted, spark_session
+from safemargin.samplers import DiscreteGaussian
+from safemargin.topdown import measure_spark
+from safemargin.topdown.attributes import Attributes, build_grouping
 from safemargin.topdown.country import write_country
+from safemargin.topdown.folder import Folder
+from safemargin.topdown.measure_spark import measure_in_spark
 from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.run import count_project, release
 from safemargin.topdown.tabulate import count_people, read_spine
 from spark_cluster import Cluster, killing, started_cluster
 
@@ -218,6 +228,84 @@ def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Pa
     assert killed and killed[0] < killed[1], "no worker was killed while the job ran"
     safemargin.release(project).write(tmp_path / "duck")
     assert published(tmp_path / "spark") == published(tmp_path / "duck")
+    cluster.replace(0)
+
+
+AGES = ("young", "adult", "old")
+KINDS = Attributes(
+    ("sex", "age"),
+    (("f", "m"), AGES),
+    (build_grouping("voting", "age", 1, AGES, {"minor": ["young"], "all others": ["adult", "old"]}),),
+)
+
+
+def different(noise: IntArray, tasks: int) -> int:
+    """How many of the tasks drew something else than all others: fewer, if a process repeats what another one draws."""
+    return len({part.tobytes() for part in np.split(noise.ravel(), tasks)})
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_workers_measure_as_this_process_would(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are exact, and the noise has its law, a chi-square with false alarms below 1e-7; no task repeats another.
+
+    Noise with the parameter 1/100 is not zero with a probability below 1e-21.
+    """
+    blocks = np.arange(24_000 * 6, dtype=np.int64).reshape(24_000, 6) % 1_000_003
+    counts, total = [blocks.sum(axis=0, keepdims=True), blocks], KINDS.query("total")
+    small, parameter = Fraction(1, 100), Fraction(5)
+    laws = {(0, KINDS.query("voting")): small, (0, total): small, (1, KINDS.query("sex*voting")): small}
+    laws |= {(1, total): parameter, (1, KINDS.detailed): parameter}
+    monkeypatch.setattr(measure_spark, "AT_ONCE", 1_000 * 11)  # of 4, 1 and 6 counts: 24 tasks
+    monkeypatch.setattr(DiscreteGaussian, "protect", None)  # in this process; workers have the code that is sent
+    noisy = measure_in_spark(Path("people"), cluster.master, KINDS, counts, laws)
+    assert {margin: values.shape for margin, values in noisy.items()} == {
+        (level, query): (len(counts[level]), KINDS.cells(query)) for level, query in laws
+    }
+    for (level, query), law in laws.items():
+        if law == small:
+            assert (noisy[level, query] == KINDS.margin(counts[level], query)).all()
+    noise = noisy[1, KINDS.detailed] - blocks
+    assert different(noise, 24) == 24
+    law, edge = DiscreteGaussian(parameter).law, 6  # tails count together
+    expected = [law(value) for value in range(-edge, edge + 1)]
+    expected[0] = expected[-1] = sum(law(value) for value in range(edge, 60))
+    observed = [int((np.clip(noise, -edge, edge) == value).sum()) for value in range(-edge, edge + 1)]
+    assert chisquare(observed, [share * noise.size for share in expected]).pvalue > 1e-7
+
+
+@pytest.mark.slow
+def test_opendp_draws_on_workers_and_no_task_repeats_another(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFEMARGIN_SAMPLER", "opendp")
+    monkeypatch.setattr(measure_spark, "AT_ONCE", 60)
+    counts = [np.zeros((80, 6), dtype=np.int64)]
+    noisy = measure_in_spark(Path("people"), cluster.master, KINDS, counts, {(0, KINDS.detailed): Fraction(10**6)})
+    assert different(noisy[0, KINDS.detailed], 8) == 8
+
+
+@pytest.mark.slow
+def test_a_worker_dies_while_it_measures(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write_country(tmp_path, 3_000, 200)
+    where = f'engine = "spark"\nmaster = "{cluster.master}"'
+    config.write_text(config.read_text().replace('"people.parquet"', f'"people.parquet"\n{where}'))
+    monkeypatch.setattr(measure_spark, "AT_ONCE", 1)
+    with killing(cluster, lambda done, tasks: tasks == 209 and done > 2) as killed:  # a task for every area
+        made: Any = safemargin.topdown(config, tmp_path / "out")
+    assert killed and killed[0] < killed[1], "no worker was killed while the job ran"
+    cluster.replace(0)
+    again: Any = safemargin.topdown(made.published)
+    assert again.agrees
+    truth, folder = count_project(config, tmp_path / "other").counts, Folder(made.published)
+    measured = folder.read_measurements(made.design)
+    for level, total in ((0, 3_000), (1, truth[1].sum(axis=1))):
+        assert (folder.read_table(made.design, level).sum(axis=1) == total).all()
+    for (level, query), exact in measured.exact.items():
+        assert (exact == made.design.attributes.margin(truth[level], query)).all()
+    for level, queries in enumerate(measured.noisy):
+        for query, values in queries.items():
+            error = values - made.design.attributes.margin(truth[level], query)
+            # Noise is subgaussian: it is beyond nine standard deviations with probability below 1e-17.
+            assert (error != 0).any() and abs(error).max() < 9 * float(made.design.measured(level)[query]) ** 0.5
 
 
 @pytest.mark.slow
@@ -234,6 +322,13 @@ def test_a_cluster_that_dies_for_good_is_one_line(
         lines, left = run_command(capsys, tmp_path, *command, "--engine", "spark", "--master", cluster.master)
         assert lines == [f"safemargin: --master = {cluster.master!r}: the cluster has had no worker for 2 seconds"]
         assert not left
+    counted = count_project(write_country(tmp_path / "country", 300, 30), tmp_path / "out")
+    data = counted.project.data.model_copy(update={"engine": "spark", "master": cluster.master})
+    with pytest.raises(InputError, match="the cluster has had no worker for 2 seconds"):
+        spark = replace(counted, project=counted.project.model_copy(update={"data": data}))
+        release(spark, tmp_path / "out", {}, no_progress)
+    assert [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()] == [".lock"]
+    assert release(counted, tmp_path / "out", {}, no_progress).published.is_dir()  # nobody else has claimed it
 
 
 @pytest.mark.slow
@@ -269,6 +364,17 @@ def test_topdown_counts_people_alike(pyspark: Any, tmp_path: Path) -> None:
     ours, theirs = read_spine(plain), read_spine(spark)
     assert ours.names == theirs.names
     assert (count_people(plain, ours) == count_people(spark, theirs)).all()
+
+
+@pytest.mark.slow
+def test_workers_get_the_code_and_their_faults_are_one_line(pyspark: Any) -> None:
+    def found(name: str) -> str:
+        return str(importlib.import_module(name).__file__)
+
+    (place,) = in_tasks(Path("people"), "local[1]", found, ["safemargin.topdown.measure_spark"])
+    assert "safemargin.zip" in place
+    with pytest.raises(InputError, match=r"^master = 'local\[1\]': its workers need Python 3.* and nothing_such; set "):
+        in_tasks(Path("people"), "local[1]", found, ["nothing_such"])
 
 
 @pytest.mark.slow

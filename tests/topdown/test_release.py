@@ -3,8 +3,11 @@
 import inspect
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -12,14 +15,15 @@ import pytest
 from scipy.optimize import LinearConstraint, milp
 
 from commands import Run, in_process
-from safemargin.core import InputError, IntArray, OutputError
+from safemargin.core import InputError, IntArray, OutputError, no_progress
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.implication import reasons_empty
+from safemargin.topdown import measure, measure_spark
 from safemargin.topdown import run as phases
 from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
 from safemargin.topdown.design import MAX_COUNT, combine_limits
-from safemargin.topdown.folder import Folder
+from safemargin.topdown.folder import Folder, write_cells
 from safemargin.topdown.guarantee import derive_guarantee, summarise
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.run import recompute, run
@@ -247,7 +251,7 @@ def test_other_people_with_the_same_measurements_give_the_same_tables(
             (counts.size, variance, len(counts)), counts + np.arange(counts.size).reshape(counts.shape) % 3
         )
 
-    monkeypatch.setattr(phases, "add_noise", replayed)
+    monkeypatch.setattr(measure, "add_noise", replayed)
     other = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old").replace("S,s1,f,old", "S,s2,m,young")
     assert other != PEOPLE_CSV
     run(land(tmp_path / "one"), tmp_path / "one/out")
@@ -257,6 +261,41 @@ def test_other_people_with_the_same_measurements_give_the_same_tables(
         assert [path.name for path in sorted(first.iterdir())] == [path.name for path in sorted(second.iterdir())]
         for path in first.iterdir():
             assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+
+
+def test_spark_draws_what_no_file_holds_yet_and_draws_it_in_one_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose tasks run here is killed after two files of noise; the next draws the rest, in one action again."""
+    counted = phases.count_project(land(tmp_path), tmp_path / "out")
+    data = counted.project.data.model_copy(update={"engine": "spark"})
+    spark = replace(counted, project=counted.project.model_copy(update={"data": data}))
+    actions: list[int] = []
+    noisy = tmp_path / "out" / "unfinished" / "noisy"
+
+    def tasks(path: Path, master: str | None, work: Callable[[object], object], items: list[object]) -> list[object]:
+        assert not noisy.parent.exists() or actions, "something was written before the action"
+        actions.append(len(items))
+        return [work(item) for item in items]
+
+    def killed(path: Path, *said: Any) -> None:
+        if path.parent == noisy and len(list(noisy.glob("*"))) == 2:
+            raise RuntimeError("killed")
+        write_cells(path, *said)
+
+    monkeypatch.setattr(measure_spark, "in_tasks", tasks)
+    monkeypatch.setattr(measure_spark, "AT_ONCE", 9)  # of 7 and 4 counts: a task for each area
+    monkeypatch.setattr(measure, "add_noise", None)
+    monkeypatch.setattr(measure, "write_cells", killed)
+    with pytest.raises(RuntimeError):
+        phases.release(spark, tmp_path / "out", {}, no_progress)
+    kept = {path.name: path.read_bytes() for path in noisy.iterdir()}
+    monkeypatch.setattr(measure, "write_cells", write_cells)
+    published = phases.release(spark, tmp_path / "out", {}, no_progress).published
+    assert actions == [1 + 2 + 4, 1 + 2 + 4] and len(kept) == 2
+    now = {path.name: path.read_bytes() for path in (published / "noisy").iterdir()}
+    assert len(now) == 9 and now | kept == now
+    assert phases.release(spark, tmp_path / "out", {}, no_progress).published == published and len(actions) == 2
 
 
 def test_an_interrupted_run_goes_on_with_its_noise(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from safemargin.topdown.design import (
 from safemargin.topdown.feasibility import reachable_levels, reachable_sets
 from safemargin.topdown.guarantee import summarise
 from safemargin.topdown.least_squares import fit
-from safemargin.topdown.run import add_noise
+from safemargin.topdown.measure import add_noise
 from safemargin.topdown.siblings import (
     Infeasible,
     SiblingMatrices,

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
         twice_in,
     )
     from safemargin.io.spark import SparkFrame, SparkSource, open_spark
-    from safemargin.io.spark_session import quiet
+    from safemargin.io.spark_session import in_tasks, quiet
     from safemargin.io.tables import (
         axes,
         check_project_facts,

@@ -9,14 +9,16 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import ZipFile
 
 from safemargin.core import InputError, SafemarginError, TooLargeError, memory_limit, without_memory_limit
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 LOCAL = "local[*]"
 """Without a master, Spark runs in one process on all cores of this machine."""
@@ -160,6 +162,36 @@ def watched(spark: Any, path: Path, master: str, work: Callable[[], T]) -> T:
     return results[0]
 
 
+def in_tasks(path: Path, master: str | None, work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
+    """What `work`, a function of safemargin, makes of each item, in a task of its own on a cluster.
+
+    Spark takes one result of each task, however often it runs one, and `collect` is the only action: what a task that
+    died had made is seen by nobody. The results are in no plan or cache that Spark could compute again.
+    """
+    where = checked_master(master)
+    with session(path, where) as spark:
+
+        def run() -> list[T]:
+            _send_code(spark.sparkContext)
+            done: list[T] = spark.sparkContext.parallelize(items, len(items)).map(work).collect()
+            return done
+
+        return watched(spark, path, where, run)
+
+
+def _send_code(context: Any) -> None:
+    """Send all code of safemargin to the workers, where it goes before what is installed: they work as we would."""
+    package = Path(__file__).parents[1]
+    code = Path(context._temp_dir, f"{package.name}.zip")  # as long as the context: a later worker asks for it too
+    before = sys.path[:]
+    if not code.exists():
+        with ZipFile(code, "w") as file:
+            for source in sorted(package.rglob("*.py")):
+                file.write(source, source.relative_to(package.parent))
+        context.addPyFile(str(code))
+    sys.path[:] = before  # Spark would have this process import from there as well
+
+
 def _workers(spark: Any) -> int:
     """Executors that run now; the list has this process, too."""
     try:
@@ -179,13 +211,15 @@ def _explained(path: Path, master: str, error: BaseException) -> BaseException:
     if "maxResultSize" in text or "OutOfMemoryError" in text:
         return TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes")
     if "stopped SparkContext" in text or "shut down" in text or "unresponsive" in text or "Master removed" in text:
-        return InputError(f"master = {master!r}: the cluster ended before the rows were counted; run again")
-    if "PythonException" in text or "PYTHON_VERSION_MISMATCH" in text or "Cannot run program" in text:
-        python = f"Python {sys.version_info.major}.{sys.version_info.minor} with numpy and pyarrow"
+        return InputError(f"master = {master!r}: the cluster ended before its work was done; run again")
+    absent = re.search(r"No module named '(\w+)", text)
+    if absent or "PythonException" in text or "PYTHON_VERSION_MISMATCH" in text or "Cannot run program" in text:
+        needed = dict.fromkeys(["numpy", "pyarrow", *(absent.groups() if absent else ())])
+        python = f"Python {sys.version_info.major}.{sys.version_info.minor} with {' and '.join(needed)}"
         return InputError(f"master = {master!r}: its workers need {python}; set PYSPARK_PYTHON to one")
     if "PATH_NOT_FOUND" in text or "No FileSystem for scheme" in text or "UNABLE_TO_INFER_SCHEMA" in text:
         return InputError(f"{path}: there is no Parquet file there that this Spark can read")
     # The last cause that Java names is the nearest to the reason.
     names = re.findall(r"(?:^|Caused by: |: )([\w.]+\.(\w+(?:Exception|Error)))\b", text)
     said = names[-1][1] if names else type(error).__name__
-    return InputError(f"{path}: Spark could not count its rows ({said}); its log has the details")
+    return InputError(f"{path}: Spark could not finish ({said}); its log has the details")

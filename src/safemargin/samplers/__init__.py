@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from safemargin.samplers.checks import LARGEST_BOUND, at_least, inside, positive, share, variance_within
     from safemargin.samplers.max_entropy import bounded_law, tilted
-    from safemargin.samplers.mechanisms import SAMPLERS, DiscreteGaussian, Geometric, RoundedLaplace
+    from safemargin.samplers.mechanisms import SAMPLERS, DiscreteGaussian, Geometric, RoundedLaplace, chosen_sampler
     from safemargin.samplers.privacy import delta_at, epsilon_at, guarantee, readings
     from safemargin.samplers.ptables import (
         ONS_LAST,

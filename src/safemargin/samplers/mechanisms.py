@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 SAMPLERS = ("inversion", "opendp")
 
 
+def chosen_sampler(sampler: str | None = None) -> str:
+    """The sampler that is asked for, here or in the environment of this process."""
+    sampler = sampler or os.environ.get("SAFEMARGIN_SAMPLER") or SAMPLERS[0]
+    if sampler not in SAMPLERS:
+        raise InputError(f"sampler = {sampler!r}: must be one of {', '.join(SAMPLERS)}")
+    return sampler
+
+
 @dataclass(frozen=True)
 class _Noise(ABC):
     """Independent noise of one law on every count; with a bound, noise beyond it is drawn again."""
@@ -38,11 +46,9 @@ class _Noise(ABC):
 
     def protect(self, counts: IntArray, sampler: str | None = None) -> IntArray:
         """`counts` with fresh, independent noise on every entry; entries may become negative."""
-        law, sampler = self.exact_law, sampler or os.environ.get("SAFEMARGIN_SAMPLER") or SAMPLERS[0]
-        if sampler not in SAMPLERS:
-            raise InputError(f"sampler = {sampler!r}: must be one of {', '.join(SAMPLERS)}")
+        law = self.exact_law
         # Wider noise would need a table of thresholds that takes seconds to compute.
-        if sampler == "inversion" and law.is_small:
+        if chosen_sampler(sampler) == "inversion" and law.is_small:
             return frozen(counts.ravel() + law.draw(counts.size)).reshape(counts.shape)
         draw = self.measurement
         noise = frozen(draw([0] * counts.size))

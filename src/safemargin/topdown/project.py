@@ -59,7 +59,7 @@ class PeopleSection(ConfigSection):
     file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
     count: Name | None = Field(default=None, description="column with the number of people a row stands for")
     unit: Name = Field(default="person", description="what a record is: person, household, ...")
-    engine: Literal["duckdb", "spark"] = Field(default="duckdb", description="what counts the people")
+    engine: Literal["duckdb", "spark"] = Field(default="duckdb", description="what counts people and draws noise")
     master: Name | None = Field(default=None, description="cluster of Spark, as in spark://HOST:7077; default: local")
 
 

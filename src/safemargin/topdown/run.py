@@ -7,10 +7,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +26,13 @@ from safemargin.io import (
     read_manifest,
     read_text,
 )
-from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
-from safemargin.topdown.attributes import MarginQuery
-from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped, noise_variance
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped
 from safemargin.topdown.folder import RESIDENTS, Folder, write_cells, write_file
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from safemargin.topdown.least_squares import check_size, expected_errors, fit
+from safemargin.topdown.measure import exact_counts, missing_margins, publish_measurements
+from safemargin.topdown.measure_spark import Margin, measure_in_spark
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.residents import Residents, solve_with_residents
@@ -45,7 +44,6 @@ PUBLISHED, UNFINISHED = "published", "unfinished"
 STATE, LOCK, REPORT = "confidential/state.json", "confidential/.lock", "confidential/report.html"
 # All that the estimation phase reads, below the public folder.
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy", RESIDENTS)
-CHUNK = 50_000  # counts that are drawn between two progress reports
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,13 @@ def release(
     with _locked(folder):
         _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         public = _working(folder)
+        drawn = _drawn_in_spark(counted, public, progress)  # nothing is written before
         write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
         for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
         if counted.residents is not None:
             public.write_residents(design, counted.residents)
-        publish_measurements(public, design, counts, progress)
+        publish_measurements(public, design, counts, progress, drawn)
         estimate(public, progress)
         if microdata or project.tables.microdata:
             public.write_microdata(design)
@@ -136,45 +135,16 @@ def release(
     return TopDownRelease(title, public.path, folder / REPORT, design, summary, accuracy, risk)
 
 
-def add_noise(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
-    """`counts` with fresh, independent discrete Gaussian noise on every entry; entries may become negative."""
-    mechanism = DiscreteGaussian(variance)
-    exact = np.ascontiguousarray(counts).reshape(-1)
-    noisy = np.empty_like(exact)
-    for start in range(0, len(exact), CHUNK):
-        part = exact[start : start + CHUNK]
-        noisy[start : start + len(part)] = mechanism.protect(part)
-        progress(len(part))
-    return noisy.reshape(counts.shape)
-
-
-def publish_measurements(
-    folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = no_progress
-) -> None:
-    """Write the design, exact counts and noisy ones."""
-    spine, attributes = design.spine, design.attributes
-    folder.write_design(design)
-    for (level, query), values in exact_counts(design, counts).items():
-        write_cells(folder.file("exact", design, level, query), design, level, query, {"count": values}, "exact")
-    margins = [(level, query) for level in range(len(spine.levels)) for query in design.measured(level)]
-    total = sum(len(spine.names[level]) * attributes.cells(query) for level, query in margins)
-    drawn = 0
-    for level, query in margins:
-
-        def advance(more: int, step: str = f"measuring {spine.levels[level]}") -> None:
-            nonlocal drawn
-            drawn += more
-            progress(step, drawn, total)
-
-        path = folder.file("noisy", design, level, query)
-        # A file of an interrupted run is kept: drawing its noise again would spend the budget twice.
-        if path.exists():
-            advance(len(spine.names[level]) * attributes.cells(query))
-            continue
-        parameter = design.measured(level)[query]
-        values = add_noise(attributes.margin(counts[level], query), parameter, advance)  # the only use of counts
-        columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(parameter))}
-        write_cells(path, design, level, query, columns, "noisy")
+def _drawn_in_spark(counted: CountedProject, public: Folder, progress: Progress) -> dict[Margin, IntArray] | None:
+    """The noisy counts that are missing, if Spark is to draw them."""
+    design, data = counted.design, counted.project.data
+    if data.engine != "spark":
+        return None
+    progress("measuring in Spark", 0, 1)
+    with named_by(counted.config):
+        return measure_in_spark(
+            data.file, data.master, design.attributes, counted.counts, missing_margins(public, design)
+        )
 
 
 def check(design: Design, counts: Sequence[IntArray]) -> None:
@@ -195,11 +165,6 @@ def without_noise(design: Design, counts: Sequence[IntArray]) -> tuple[Design, M
     plain = [{query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))]
     wide, places = grouped(design)
     return wide, Measurements(tuple(plain), exact_counts(design, counts)).placed(places)
-
-
-def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
-    """The margins that are published exactly."""
-    return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
 
 
 def _check_names(design: Design) -> None:

@@ -32,6 +32,7 @@ from safemargin.topdown.feasibility import cell_ends
 from safemargin.topdown.folder import Folder, write_file
 from safemargin.topdown.guarantee import derive_guarantee, population_of
 from safemargin.topdown.least_squares import fit
+from safemargin.topdown.measure import exact_counts
 from safemargin.topdown.project import TopDownProject, load_section
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.residents import Residents, always_fit, limits_of, residents_of, solve_with_residents
@@ -40,7 +41,6 @@ from safemargin.topdown.run import (
     CountedProject,
     check,
     count_project,
-    exact_counts,
     named_by,
     plan_release,
     recompute,
