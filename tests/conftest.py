@@ -1,5 +1,6 @@
 """What several test files share: fixed Hypothesis runs, the tiers, the browser, and the public data sets."""
 
+import functools
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -26,6 +28,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts jobs in 
 # Several processes run tests side by side: threads of linear algebra beside them only wait for a core, and burn CPU.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes that run tests side by side too
+
+# Typer reads the signatures of all commands of a group again at every call, which takes longer than most calls.
+typer.main.get_params_from_function = functools.cache(typer.main.get_params_from_function)
 
 ROOT = Path(__file__).parent.parent
 # Programs that tests start find the code beside the tests, whichever checkout is installed.
@@ -126,6 +131,12 @@ def fixture_alternatives(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     wanted = request.node.get_closest_marker("alternatives") or "alternatives" in request.node.name
     if wanted and RELEASE in sys.modules:
         monkeypatch.setattr(sys.modules[RELEASE], "SECONDS", 1e6)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages come without pictures, as where the drawing library does not start: for tests that look at other things."""
+    monkeypatch.setattr("safemargin.ui.charts._Drawer.draw", lambda *_: "")
 
 
 @pytest.fixture(scope="session")
