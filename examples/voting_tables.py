@@ -8,6 +8,7 @@ of votes stands for the worst pair in the rows of STV and maximin.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -38,9 +39,15 @@ class Row:
     error: float
 
 
+@cache
+def measured(rule: str, others: int) -> safemargin.Result:
+    """The privacy of the winner, with the chances of every winner for every vote."""
+    return safemargin.outcome(rule, candidates=3, voters=others + 1, curve=[0.0])
+
+
 def delta_of(rule: str, others: int, pair: tuple[str, str] | None) -> float:
     """Delta of the winner: of one pair of votes, or of the worst."""
-    privacy = safemargin.outcome(rule, candidates=3, voters=others + 1, curve=[0.0])
+    privacy = measured(rule, others)
     if pair is None:
         return privacy.delta
     first, second = (privacy.likely[vote] for vote in pair)

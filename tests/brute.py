@@ -4,7 +4,7 @@ A combination that a table does not list, although all its categories appear the
 does not list is unknown to it. Tables are walked profile by profile; states are the sums of all rows so far.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -137,10 +137,13 @@ class Fiber:
         steps = 0
         for p in range(len(self.profiles)):
             layer = {}
+            # Rows that count somebody of this profile, with the units that they count; all others stay as they are.
+            counted = [[u for u in range(len(self.units)) if (p, u) in where] for where, _, _ in self.rows]
+            touched = [(r, units) for r, units in enumerate(counted) if units]
             for state in states:
                 edges = []
-                for choice in self._choices(p, state):
-                    after = self._after(p, state, choice, last)
+                for choice in self._choices(p, state, touched):
+                    after = self._after(p, state, choice, touched, last)
                     if after is not None:
                         edges.append((choice, after))
                 steps += len(edges)
@@ -158,30 +161,40 @@ class Fiber:
             alive = set(layer)
         return layers
 
-    def _choices(self, p: int, state: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def _choices(self, p: int, state: tuple[int, ...], touched: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
         cap = None if self.people is None else self.people[self.profiles[p]]
         tops = []
         for u in range(len(self.units)):
-            left = [high - done for (where, _, high), done in zip(self.rows, state, strict=True) if (p, u) in where]
+            left = [self.rows[r][2] - state[r] for r, units in touched if u in units]
             if (p, u) in self.closed or (not left and self.units[u] == HIDDEN and cap is None):
                 tops.append(0)  # nobody, or people whom no roll mentions
             else:
                 tops.append(min(left + ([] if cap is None else [cap]), default=UNBOUNDED))
         if max(tops) > 10_000:
             raise Unlimited
-        for choice in product(*(range(top + 1) for top in tops)):
-            if cap is None or sum(choice) == cap:
-                yield choice
+        if cap is None:
+            return list(product(*(range(top + 1) for top in tops)))
+        # Everybody is in one unit: who is not in the others is in the last.
+        others = product(*(range(top + 1) for top in tops[:-1]))
+        return [(*choice, rest) for choice in others if 0 <= (rest := cap - sum(choice)) <= tops[-1]]
 
     def _after(
-        self, p: int, state: tuple[int, ...], choice: tuple[int, ...], last: list[int]
+        self,
+        p: int,
+        state: tuple[int, ...],
+        choice: tuple[int, ...],
+        touched: list[tuple[int, list[int]]],
+        last: list[int],
     ) -> tuple[int, ...] | None:
-        after = []
-        for r, (where, low, high) in enumerate(self.rows):
-            done = state[r] + sum(choice[u] for u in range(len(choice)) if (p, u) in where)
+        after = list(state)
+        for r, units in touched:
+            _, low, high = self.rows[r]
+            done = state[r]
+            for u in units:
+                done += choice[u]
             if done > high or (last[r] == p and done < low):
                 return None
-            after.append(0 if last[r] <= p else min(done, low) if high >= UNBOUNDED else done)
+            after[r] = 0 if last[r] <= p else min(done, low) if high >= UNBOUNDED else done
         return tuple(after)
 
     @property
@@ -206,13 +219,19 @@ class Fiber:
         if len(inside) == 1:
             (p,) = inside
             return sorted({choice[unit] for edges in self.layers[p].values() for choice, _ in edges})
-        masks = {state: 1 for state in self.layers[0]}
-        for p, layer in enumerate(self.layers):
+        # Every state of a layer is reached and leads to an end, so the layers before and behind make no difference.
+        first, end = min(inside), max(inside) + 1
+        masks = {state: 1 for state in self.layers[first]}
+        for p, layer in enumerate(self.layers[first:end], first):
             onward: dict[tuple[int, ...], int] = {}
             for state, edges in layer.items():
-                for choice, after in edges:
-                    mask = masks[state] << (choice[unit] if p in inside else 0)
-                    onward[after] = onward.get(after, 0) | mask
+                mask = masks[state]
+                if p in inside:
+                    for choice, after in edges:
+                        onward[after] = onward.get(after, 0) | mask << choice[unit]
+                else:
+                    for after in {after for _, after in edges}:
+                        onward[after] = onward.get(after, 0) | mask
             masks = onward
         total = 0
         for mask in masks.values():

@@ -76,7 +76,7 @@ def script(*arguments: str, cwd: Path) -> Ran:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=500,
     )
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 

@@ -1,5 +1,6 @@
 """What several test files share: fixed Hypothesis runs, the tiers, the browser, and the public data sets."""
 
+import functools
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -23,7 +25,12 @@ settings.load_profile("steady")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts jobs in the background with it ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Several processes run tests side by side: threads of linear algebra beside them only wait for a core, and burn CPU.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes that run tests side by side too
+
+# Typer reads the signatures of all commands of a group again at every call, which takes longer than most calls.
+typer.main.get_params_from_function = functools.cache(typer.main.get_params_from_function)
 
 ROOT = Path(__file__).parent.parent
 # Programs that tests start find the code beside the tests, whichever checkout is installed.
@@ -105,6 +112,33 @@ class _Durations:
         print(f"\n{len(seconds)} tests; CPU s of the tiers: {', '.join(f'{tier:.0f}' for tier in tiers)}")
 
 
+RELEASE = "safemargin.release.release"
+
+
+def pytest_collection_finish() -> None:
+    """What other choices would publish is not computed: it takes four times what the release takes.
+
+    A test that looks at it has the marker `alternatives`, or its name says so. Programs that tests start, and calls
+    with `alternatives=True`, compute it always.
+    """
+    if RELEASE in sys.modules:  # not imported for tests that have no use for it
+        sys.modules[RELEASE].SECONDS = 0.0  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def fixture_alternatives(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computed in full, so that a slow machine shows the same."""
+    wanted = request.node.get_closest_marker("alternatives") or "alternatives" in request.node.name
+    if wanted and RELEASE in sys.modules:
+        monkeypatch.setattr(sys.modules[RELEASE], "SECONDS", 1e6)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages come without pictures, as where the drawing library does not start: for tests that look at other things."""
+    monkeypatch.setattr("safemargin.ui.charts._Drawer.draw", lambda *_: "")
+
+
 @pytest.fixture(scope="session")
 def data_sets() -> Path:
     """The folder of public data sets; use with the marker `data`."""
@@ -140,7 +174,7 @@ def postgres() -> Iterator[str]:
     command = [places[-1] / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
     server = subprocess.Popen(command, **quiet)
     try:
-        for _ in range(200):
+        for _ in range(6_000):
             ready = subprocess.run([places[-1] / "pg_isready", "-h", folder, "-U", "postgres"], **quiet)
             if ready.returncode == 0:
                 break

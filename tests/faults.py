@@ -65,6 +65,37 @@ class Faults:
     def disarm(self) -> None:
         self.at = -1
 
+    def points(self, write: Callable[[], object], strike: Callable[[str], None], folder: Path) -> list[int]:
+        """The operations of a run at which a fault does something else than at the next; the run itself has none.
+
+        What a kill leaves is what is in the folder: of operations between which nothing changes there, one is enough.
+        A system that refuses, or a full disk, passes over some operations. An interruption is noticed at any.
+        """
+        found: list[int] = []
+        seen = set[object]()
+
+        def look(name: str) -> None:
+            if strike is kill:
+                held = tuple((str(path), path.is_file() and path.read_bytes()) for path in sorted(folder.rglob("*")))
+                is_new = held not in seen
+                seen.add(held)
+            else:
+                is_new = strike in (interrupt, interrupt_at_once, terminate) or _is_struck(strike, name)
+            found.extend([self.count] if is_new else [])
+
+        self.arm(0, look, is_lasting=True)
+        write()
+        self.disarm()
+        return found
+
+
+def _is_struck(strike: Callable[[str], None], name: str) -> bool:
+    try:
+        strike(name)
+    except (OSError, sqlite3.Error):
+        return True
+    return False
+
 
 def failing(number: int) -> Callable[[str], None]:
     """An operation that the system refuses."""

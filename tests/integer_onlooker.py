@@ -54,20 +54,24 @@ class Possible:
 
     def end(self, row: Vector, sign: int) -> int | None:
         """The least (`sign` 1) or largest (-1) value of a sum over all possible tables; nothing if there is none."""
-        solved = milp(
-            sign * row,
-            integrality=np.ones(len(row)),
-            bounds=Bounds(0, np.inf),
-            constraints=LinearConstraint(self.rows, self.least, self.most),
-            options={"mip_rel_gap": 0},
-        )
-        if solved.status == 2:
-            return None
-        assert solved.status == 0, solved.message
-        table = np.rint(solved.x).astype(np.int64)
-        assert self.holds(table)  # the solver computes with floats; this is integer addition
-        self.tables.append(table)
-        return int(row @ table)
+        # The linear program first, in a sixth of the time: no integer table does better than it, so one that does as
+        # well has the end. Where its optimum has fractions, the integer program follows.
+        for is_integer in (False, True):
+            solved = milp(
+                sign * row,
+                integrality=np.full(len(row), int(is_integer)),
+                bounds=Bounds(0, np.inf),
+                constraints=LinearConstraint(self.rows, self.least, self.most),
+                options={"mip_rel_gap": 0},
+            )
+            if solved.status == 2:
+                return None
+            assert solved.status == 0 or not is_integer, solved.message
+            table = np.rint(solved.x).astype(np.int64) if solved.status == 0 else None
+            if table is not None and self.holds(table) and abs(sign * (row @ table) - solved.fun) < 1e-6:
+                self.tables.append(table)
+                return int(row @ table)
+        raise AssertionError("the table of the solver breaks a fact")  # it has floats; `holds` is integer addition
 
     def interval(self, row: Vector) -> tuple[int, int]:
         low, high = self.end(row, 1), self.end(row, -1)

@@ -1,6 +1,7 @@
 """What importing a file of the package loads, read from its text."""
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -12,12 +13,8 @@ def imported(path: Path) -> set[str]:
 
     The list of names of a lazy package is not followed: it is what others may ask for.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    listed = {id(node) for block in tree.body if is_for_type_checkers(block) for node in ast.walk(block)}
     names = set()
-    for node in ast.walk(tree):
-        if id(node) in listed:
-            continue
+    for node in statements(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -29,11 +26,27 @@ def loaded_by_name(path: Path) -> set[str]:
     """What a file loads with `import_module` and a plain text."""
     return {
         str(name.value)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in statements(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "import_module"
         for name in node.args
         if isinstance(name, ast.Constant)
     }
+
+
+@cache  # reading all files of the package takes seconds
+def statements(path: Path) -> list[ast.AST]:
+    """Imports and calls in a file, without the list of names of a lazy package."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Module):
+            waiting += [inner for inner in node.body if not is_for_type_checkers(inner)]
+        else:
+            waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+            found.append(node)
+    return found
 
 
 def is_for_type_checkers(node: ast.stmt) -> bool:

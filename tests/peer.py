@@ -85,7 +85,7 @@ class Peer:
             constraints=self.rows,
             integrality=np.full(size, int(whole)),
             bounds=Bounds(0, np.inf),
-            options={"time_limit": 20.0, "mip_rel_gap": 0.0},
+            options={"time_limit": 400.0, "mip_rel_gap": 0.0},
         )
         return float(cost[place] * found.fun) if found.status == 0 else None
 

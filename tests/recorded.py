@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -16,12 +17,18 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def fast_folder() -> Iterator[Path]:
+@contextmanager
+def folder_in_memory() -> Iterator[Path]:
     """In memory where there is such a folder: SQLite syncs for every one of some hundred releases."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         yield Path(name)
+
+
+@pytest.fixture
+def fast_folder() -> Iterator[Path]:
+    with folder_in_memory() as folder:
+        yield folder
 
 
 def make(folder: Path, cycle: str) -> Release:

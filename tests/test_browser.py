@@ -73,7 +73,7 @@ def opened(chromium: str, page: Path, profile: Path) -> tuple[str, list[bytes]]:
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=500,
         )
     return ran.stdout, [line for line in heard if line and not any(maker in line for maker in MAKERS)]
 
@@ -131,7 +131,7 @@ def shown_in(chromium: str, page: Path, profile: Path, *flags: str) -> str:
     """What the browser makes of a page."""
     common = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--virtual-time-budget=20000")
     command = [chromium, *common, f"--user-data-dir={profile}", *flags, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=500).stdout
 
 
 LEDGER = '\n[ledger]\nfile = "ledger.sqlite"\npopulation = "voters"\ncycle = "2026"\nid = "voter_id"\n'

@@ -125,6 +125,7 @@ def test_help(name: str, rewrite: bool) -> None:
     compare(name, text, rewrite)
 
 
+@pytest.mark.alternatives
 @pytest.mark.parametrize("name", RUNS)
 def test_run(name: str, rewrite: bool, tmp_path: Path) -> None:
     for file, text in FILES.items():

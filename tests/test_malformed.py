@@ -15,13 +15,14 @@ from evidence import seeds
 from malformed import VECTORS, Case, cases, good_files
 
 ALL = list(cases())
+GOOD = good_files(json.loads(VECTORS.read_text(encoding="utf-8")))
 PLACES = sorted({case.arguments[0] for case in ALL if re.fullmatch("[a-z-]+", case.arguments[0])})
 SECONDS = 5.0
 MEMORY = 2**30
 
 
 def prepare(folder: Path, case: Case) -> None:
-    for name, content in good_files(json.loads(VECTORS.read_text(encoding="utf-8"))).items():
+    for name, content in GOOD.items():
         (folder / name).write_bytes(content)
     (folder / "secret.key").chmod(0o600)
     if case.file is not None and case.content is not None:
@@ -84,7 +85,7 @@ def test_malformed_inputs_of_the_installed_command_within_a_gibibyte(tmp_path: P
             env={**os.environ, "COLUMNS": "120"},
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=500,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
         )
         check(case, Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode()), before, folder)

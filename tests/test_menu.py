@@ -110,7 +110,7 @@ def test_a_closed_pipe_is_silent() -> None:
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     started = tmp_path / "started"
     script = "import pathlib, sys, time\nfrom safemargin import cli\n"
-    script += f"def wait():\n    pathlib.Path({str(started)!r}).touch()\n    time.sleep(60)\n"
+    script += f"def wait():\n    pathlib.Path({str(started)!r}).touch()\n    time.sleep(600)\n"
     script += "cli._load = lambda place: wait\nsys.argv = ['safemargin', 'schema']\ncli.main()"
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True) as process:
         while not started.exists():

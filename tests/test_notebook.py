@@ -26,7 +26,7 @@ def outputs(cell: nbformat.NotebookNode) -> str:
 @pytest.mark.slow
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    NotebookClient(notebook, timeout=500, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     shown = {cell.source.splitlines()[-1]: outputs(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert shown["release"].count("<iframe") == 1 and "Works council" in shown["release"]
     assert "Harbour" in shown['release.tables["site"]'] and "manifest.json" in "".join(shown.values())

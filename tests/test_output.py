@@ -24,7 +24,7 @@ def fixture_folder(tmp_path: Path) -> Path:
 def test_a_closed_output_after_a_release(folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    ran = subprocess.run(CALL, cwd=folder, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+    ran = subprocess.run(CALL, cwd=folder, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=500)
     os.close(writing)
     assert ran.returncode == 141
     assert len(ran.stderr.splitlines()) == 1 and "out is complete, and recorded if it has a ledger" in ran.stderr
@@ -34,7 +34,7 @@ def test_a_closed_output_after_a_release(folder: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_output_after_a_release(folder: Path) -> None:
     with open("/dev/full", "w") as full:
-        ran = subprocess.run(CALL, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+        ran = subprocess.run(CALL, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=500)
     assert ran.returncode == 2
     assert "standard output cannot be written (No space left on device); but out is complete" in ran.stderr
 

@@ -202,7 +202,8 @@ def measure(folder: Path, people: int, rounds: int) -> dict[str, tuple[int, int]
     """Right pairs by rule, with the number that chance gives: one per round, whatever the number of people."""
     generator, elections = numpy_generator(1), Rounds(folder, people)
     seen = [elections.run(generator) for _ in range(rounds)]
-    found = {name: (sum(each.rules()[name] for each in seen), rounds) for name in seen[0].rules()}
+    hits = [each.rules() for each in seen]
+    found = {name: (sum(each[name] for each in hits), rounds) for name in hits[0]}
     half = rounds // 2
     return found | {"learned": (learned_hits(seen[:half], seen[half:]), rounds - half)}
 

@@ -46,6 +46,7 @@ def test_a_person_enrols_answers_and_checks_in_chromium(tmp_path: Path, chromium
     with served(page) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         tab = browser.new_page()
+        tab.set_default_timeout(400_000)  # a slow machine
         tab.on("request", lambda request: requested.append(request.url))
         tab.goto(address)
         assert tab.locator("html").get_attribute("lang") == "en" and tab.locator("script").count() == 0
@@ -69,7 +70,7 @@ def test_a_person_enrols_answers_and_checks_in_chromium(tmp_path: Path, chromium
         tab.get_by_label("no", exact=True).press("Space")
         tab.get_by_label("Your category in health").select_option("ill")
         tab.get_by_role("button", name="Answer").press("Enter")
-        for _ in range(100):
+        for _ in range(6_000):
             if not page.desk.unsent() and not page.desk.waiting:
                 break
             time.sleep(0.05)

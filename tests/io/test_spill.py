@@ -45,7 +45,7 @@ def test_rows_beyond_the_ceiling_spill_and_leave_nothing(people: Path, tmp_path:
     )
     assert ran.stdout.splitlines() == [f"({ROWS}, {ROWS})", "0o700 True"], ran.stderr[-500:]
     assert ran.returncode == (-9 if killed else 0) and not ran.stderr
-    for _ in range(100):  # the process that removes the rows of a killed one has to notice
+    for _ in range(3_000):  # the process that removes the rows of a killed one has to notice
         if not list(tmp_path.iterdir()):
             break
         time.sleep(0.1)

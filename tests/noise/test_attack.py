@@ -1,5 +1,6 @@
 """Attacks on noisy tables, held against the truth of simulated releases with fixed seeds."""
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -23,6 +24,11 @@ from safemargin.noise.perturb import perturb
 from safemargin.samplers import SIMULATED, bounded_law, noise_of, reference_ptable, request
 
 
+@functools.cache
+def _categories(axis: str, size: int) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset([f"{axis}{at}"]) for at in range(size))
+
+
 def noisy_table(name: str, axes: Sequence[str], counts: IntArray, printed: IntArray | None) -> PublishedTable:
     """All cells of an array of counts, exact or as printed with noise."""
     codes = np.stack(np.unravel_index(np.arange(counts.size), counts.shape), axis=1) if axes else np.zeros((1, 0), int)
@@ -30,10 +36,7 @@ def noisy_table(name: str, axes: Sequence[str], counts: IntArray, printed: IntAr
     return PublishedTable(
         name,
         tuple(axes),
-        tuple(
-            tuple(frozenset([f"{axis}{at}"]) for at in range(size))
-            for axis, size in zip(axes, counts.shape, strict=True)
-        ),
+        tuple(_categories(axis, size) for axis, size in zip(axes, counts.shape, strict=True)),
         frozen(codes, len(axes)),
         (),
         frozen(np.full(counts.size, -1)),

@@ -5,18 +5,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-import altair
 import numpy as np
 import pytest
 
 from commands import Run, in_process
+from pictures import validate
 from safemargin.core import InputError, numpy_generator
 from safemargin.io import read_sheet
 from safemargin.noise.calculators import tail_chance
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import Areas, Distortion, Gone, distortion, halved, read_areas
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
-from safemargin.ui import CONFIG
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 NOISES = [EpsilonNoise(0.1), EpsilonNoise(0.4), BoundedNoise(2.0, 5), BoundedNoise(30.0, 9)]
@@ -89,7 +88,7 @@ def test_bad_calls() -> None:
 def test_the_picture_is_vega_lite() -> None:
     counts = np.array([[5], [40]])
     found = distortion(Areas(("a", "b"), ("T",), counts), counts, EpsilonNoise(0.2))
-    altair.Chart.from_dict({**distortion_chart(found.chart_rows(found.single)), "config": CONFIG}, validate=True)
+    validate(distortion_chart(found.chart_rows(found.single)))
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:

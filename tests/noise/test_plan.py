@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import altair
 import pytest
 
 from commands import Run, in_process
+from pictures import validate
 from safemargin.core import InputError
 from safemargin.noise.calculators import Wishes, reveal_chance, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
@@ -19,7 +19,6 @@ from safemargin.noise.planner import bound_risk, epsilon_band, judge
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers import bounded_law
-from safemargin.ui import CONFIG
 
 CENSUS = """
 title = "Small <census>"
@@ -143,7 +142,7 @@ def test_the_pictures_are_vega_lite(census: NoisePlan) -> None:
     drawn = [chart for _, chart, _ in pictures(census.output, census.wishes)]
     assert len(drawn) == 6
     for spec in (plane_chart(census.plane_rows(), COLOURS), band_chart(*census.band_rows(), COLOURS), *drawn):
-        altair.Chart.from_dict({**spec, "config": CONFIG}, validate=True)
+        validate(spec)
 
 
 class Tags(HTMLParser):

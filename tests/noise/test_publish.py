@@ -16,6 +16,8 @@ from safemargin.noise.laws import truncated_delta
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.noise.publish import NoisyProgramme, publish
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 PROGRAMME = """
 [variables]
 sex = ["F", "M"]
@@ -139,9 +141,10 @@ def test_attacks_do_not_claim_more_than_they_get(folder: Path) -> None:
         keyed.append(denoised.revealed.keyed)
         for one in (*denoised.attacks["averaging"], *denoised.attacks["fitting"]):
             axes = tuple(sorted(one.labels))
-            true = truth.setdefault(axes, true_counts(rows, tuple(columns[axis] for axis in axes)))
+            if axes not in truth:
+                truth[axes] = true_counts(rows, tuple(columns[axis] for axis in axes))
             sure += one.confidence
-            right += true.get(tuple(one.labels[axis] for axis in axes), 0) == one.value
+            right += truth[axes].get(tuple(one.labels[axis] for axis in axes), 0) == one.value
     assert min(keyed) > 0.9
     assert right > 0.95 * sure
 

@@ -15,6 +15,8 @@ from safemargin.core import InputError, Limits
 from safemargin.release.ledger.entries import Entry, epsilon_left, weaknesses
 from safemargin.release.ledger.file import read_ledger
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 AXES = {"site": ("a", "b", "c"), "grade": ("x", "y"), "age": ("o", "p")}
 Person = tuple[str, Mapping[str, str] | None, Mapping[str, str] | None, str]
 """Name, categories then and now (none: not there), and the answer, which nobody changes."""

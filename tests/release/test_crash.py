@@ -8,20 +8,19 @@ import shutil
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults import Disk, Faults, failing, full, interrupt, interrupt_at_once, kill, terminate
-from recorded import fast_folder, make
+from recorded import folder_in_memory, make
 from safemargin import Release, SafemarginError
 from safemargin.io import hash_file, read_manifest
 from safemargin.release.ledger.entries import budget
 from safemargin.release.ledger.file import read_ledger
-
-__all__ = ["fast_folder"]
 
 drawn = importlib.import_module("safemargin.release.release")  # the name `release` is the function
 
@@ -40,17 +39,39 @@ def write_in_child(made: Release, out: Path, patience: float | None = None) -> N
     os.waitpid(child, 0)
 
 
-@pytest.fixture(autouse=True)
-def fixture_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def fixture_drawn_once() -> Iterator[None]:
     """The confidential pages of a release are drawn once: they take long, and are no matter here."""
-    real, kept = drawn.confidential_files, {}
+    real, kept = drawn.confidential_files, dict[tuple[int, object], tuple[object, Any]]()
 
     def files(draft: object, *given: Any, **named: Any) -> Any:
         key = id(draft), given[1]
-        kept[key] = kept.get(key) or real(draft, *given, **named)  # type: ignore[arg-type]
-        return kept[key]
+        kept[key] = kept.get(key) or (draft, real(draft, *given, **named))  # type: ignore[arg-type]
+        return kept[key][1]  # the draft is kept too, so that its id is not given to another
 
-    monkeypatch.setattr(drawn, "confidential_files", files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawn, "confidential_files", files)
+        yield
+
+
+@dataclass(frozen=True)
+class World:
+    """A release that is not written yet, the only one of a ledger or the second, in a folder that tests restore."""
+
+    folder: Path
+    ledger: bytes | None
+    made: Release
+    earlier: int
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["first", "second"])
+def world(request: pytest.FixtureRequest, fixture_drawn_once: None) -> Iterator[World]:
+    """Made once: what tests ask is how it is written."""
+    with folder_in_memory() as folder:
+        if not request.param:
+            make(folder, "2025").write(folder / "earlier")
+        ledger = None if request.param else (folder / "ledger.sqlite").read_bytes()
+        yield World(folder, ledger, make(folder, "2026"), 0 if request.param else 1)
 
 
 def restore(folder: Path, ledger: bytes | None) -> None:
@@ -80,7 +101,6 @@ def check_next_command(made: Release, folder: Path, earlier: int, at: object) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
 @pytest.mark.parametrize(
     ("strike", "is_lasting"),
     [(kill, False), (failing(errno.EIO), False), (full, True), (interrupt, False), (interrupt_at_once, False)]
@@ -88,25 +108,19 @@ def check_next_command(made: Release, folder: Path, earlier: int, at: object) ->
     ids=["kill", "EIO", "ENOSPC", "SIGINT", "KeyboardInterrupt", "SIGTERM"],
 )
 def test_published_and_recorded_or_neither(
-    fast_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    is_first: bool,
-    strike: Callable[[str], None],
-    is_lasting: bool,
+    world: World, monkeypatch: pytest.MonkeyPatch, strike: Callable[[str], None], is_lasting: bool
 ) -> None:
     before_term = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
-    folder = fast_folder
-    ledger, out = folder / "ledger.sqlite", folder / "out"
-    if not is_first:
-        make(folder, "2025").write(folder / "earlier")
-    before = None if is_first else ledger.read_bytes()
-    made = make(folder, "2026")
+    made, out = world.made, world.folder / "out"
+    restore(world.folder, world.ledger)
     faults = Faults(monkeypatch)
-    made.write(out)  # counts the operations, and draws the page that is kept
-    assert faults.count > 100
+    points = faults.points(lambda: made.write(out), strike, world.folder)  # also draws the page that is kept
+    assert faults.count > 100 and len(points) > 30
     outcomes = set()
-    for at in range(1 + is_first, faults.count + 1):
-        restore(folder, before)
+    for at in points:
+        if at == 1 and world.ledger is None:
+            continue
+        restore(world.folder, world.ledger)
         faults.arm(at, strike, is_lasting)
         if strike is kill:
             write_in_child(made, out)
@@ -118,48 +132,43 @@ def test_published_and_recorded_or_neither(
             except (SafemarginError, KeyboardInterrupt):
                 pass
         faults.disarm()
-        outcomes.add(check_next_command(made, folder, 0 if is_first else 1, at))
+        outcomes.add(check_next_command(made, world.folder, world.earlier, at))
     signal.signal(signal.SIGTERM, before_term)
     assert outcomes == {True, False}
 
 
-@pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
-def test_killed_at_a_random_time(fast_folder: Path, is_first: bool) -> None:
+def test_killed_at_a_random_time(world: World) -> None:
     """Also in the middle of a commit, which leaves a journal that the next command rolls back."""
-    if not is_first:
-        make(fast_folder, "2025").write(fast_folder / "earlier")
-    before = None if is_first else (fast_folder / "ledger.sqlite").read_bytes()
-    made = make(fast_folder, "2026")
-    made.write(fast_folder / "out")  # draws the page that is kept
-    restore(fast_folder, before)
+    made, out = world.made, world.folder / "out"
+    restore(world.folder, world.ledger)
+    made.write(out)  # draws the page that is kept
+    restore(world.folder, world.ledger)
     start = time.perf_counter()
-    made.write(fast_folder / "out")
+    made.write(out)
     duration = time.perf_counter() - start
     generator = random.Random(14)
     for number in range(30):
-        restore(fast_folder, before)
-        write_in_child(made, fast_folder / "out", generator.uniform(0, 1.2 * duration))
-        check_next_command(made, fast_folder, 0 if is_first else 1, number)
+        restore(world.folder, world.ledger)
+        write_in_child(made, out, generator.uniform(0, 1.2 * duration))
+        check_next_command(made, world.folder, world.earlier, number)
 
 
-@pytest.mark.parametrize("is_first", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["first", "second"])
-def test_power_is_lost_at_any_time(fast_folder: Path, is_first: bool) -> None:
+def test_power_is_lost_at_any_time(world: World) -> None:
     """A disk that drops all writes that were not synced: published and recorded, or neither; all after the end."""
-    if not is_first:
-        make(fast_folder, "2025").write(fast_folder / "earlier")
-    made = make(fast_folder, "2026")
+    made, folder = world.made, world.folder
+    restore(folder, world.ledger)
     with pytest.MonkeyPatch.context() as patch:
-        disk = Disk(patch, fast_folder)
-        made.write(fast_folder / "out")
-    whole = {str(path): path.read_bytes() for path in fast_folder.rglob("*") if path.is_file()}
+        disk = Disk(patch, folder)
+        made.write(folder / "out")
+    whole = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert [name for name in whole if disk.images[-1].get(name) != whole[name]] == [] and len(disk.images) >= 10
 
     def is_outside(name: str) -> bool:  # what is in a draft makes no difference to the next command
-        return "-draft-" not in name or Path(name).parent == fast_folder
+        return "-draft-" not in name or Path(name).parent == folder
 
     states = {tuple(sorted((name, image[name]) for name in image if is_outside(name))): image for image in disk.images}
     outcomes = []
     for number, image in enumerate(states.values()):
         disk.restore(image)
-        outcomes.append(check_next_command(made, fast_folder, 0 if is_first else 1, number))
+        outcomes.append(check_next_command(made, folder, world.earlier, number))
     assert set(outcomes) == {True, False} and outcomes[-1]

@@ -22,6 +22,8 @@ from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.file import open_ledger, read_ledger, record
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 __all__ = ["fast_folder"]
 FLIPS = 600
 

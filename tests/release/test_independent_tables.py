@@ -14,6 +14,8 @@ from evidence import seeds
 from integer_onlooker import Fact, People, Possible, Vector
 from safemargin import RefusedError, Target, release
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 OPTIONS = ("yes", "no", "abstain")
 ONLOOKER = {"name": "analyst", "composition": "joint", "knows_rule": False}
 Place = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]

@@ -20,6 +20,8 @@ from safemargin.release.ledger.chain import Chain
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa
 from safemargin.release.ledger.file import open_ledger, read_ledger, record
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")
 Row = tuple[str, str, str, str]
 

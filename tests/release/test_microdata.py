@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import duckdb
@@ -53,6 +54,16 @@ def same(left: Table, right: Table) -> bool:
     return arrays and left.schema == right.schema and all(a.axes == b.axes for a, b in pairs)
 
 
+def write_with_duckdb(folder: Path, columns: tuple[str, ...], records: list[tuple[str, ...]], *files: str) -> None:
+    """Files of these names with all records, as texts."""
+    with duckdb.connect() as database:
+        database.execute(f"create table people ({', '.join(f'{name} varchar' for name in columns)})")
+        row = f"({', '.join('?' * len(columns))})"
+        database.execute(f"insert into people values {', '.join([row] * len(records))}", [*chain(*records)])
+        for name in files:
+            database.execute(f"copy people to '{folder / name}' (format {name.split('.')[1]})")
+
+
 def write_all(folder: Path, rows: list[Row], aggregated: bool = False) -> tuple[str, ...]:
     """The same people in every kind of file."""
     names = ("area", "age", "vote", *(("n",) if aggregated else ()))
@@ -64,12 +75,7 @@ def write_all(folder: Path, rows: list[Row], aggregated: bool = False) -> tuple[
         database.commit()
     with (folder / "voters.jsonl").open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(dict(zip(names, record, strict=True))) + "\n" for record in records)
-    with duckdb.connect() as database_:
-        types = ", ".join(f"{name} varchar" for name in names)
-        database_.execute(f"create table people ({types})")
-        database_.executemany(f"insert into people values ({', '.join('?' * len(names))})", records)
-        for name in ("voters.parquet", "voters.csv"):
-            database_.execute(f"copy people to '{folder / name}' (format {name.split('.')[1]})")
+    write_with_duckdb(folder, names, records, "voters.parquet", "voters.csv")
     return "voters.csv", "voters.parquet", "voters.jsonl", "voters.sqlite"
 
 
@@ -83,7 +89,7 @@ people = st.lists(st.tuples(label, st.sampled_from(["old", "young", "10", "9"]),
 @settings(max_examples=30)
 def test_counts_are_those_of_a_plain_counter(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
     folder = tmp_path_factory.mktemp("data")
-    write_all(folder, rows)
+    write_with_duckdb(folder, ("area", "age", "vote"), list(rows), "voters.parquet")
     table = load(folder, file="voters.parquet")
     assert counted(table) == Counter(rows)
     assert table.roll[0].counts[:, 0].tolist() == table.votes[0].counts.sum(axis=1).tolist()

@@ -22,6 +22,8 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action
 from safemargin.release.publish import publish
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 def ranges(place: Town, tables: tuple[PublishedTable, ...], axis: str, category: str) -> list[tuple[int, int]]:
     """Least and most count of a category per option over all whole tables that agree with the roll and the release."""

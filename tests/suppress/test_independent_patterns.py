@@ -13,6 +13,8 @@ from evidence import seeds
 from integer_onlooker import MANY, Fact, People, Possible, Vector, coalitions
 from safemargin import RefusedError, suppress, verify
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 AREAS = {"r": {"north": ["r0", "r1"], "south": ["r2", "r3"]}}
 PRIMARY = (1, 3)
 Key = tuple[tuple[str, str], ...]

@@ -11,6 +11,8 @@ import pytest
 from evidence import seeds
 from safemargin import swap
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 Row = dict[str, str]
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import altair
 import duckdb
 import numpy as np
 import pytest
 
 from commands import Run, in_process
+from pictures import validate
 from safemargin.core import Guarantee, InputError, Measure
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
@@ -25,7 +25,6 @@ from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk
 from safemargin.swap.simulated import counts_chart, errors_chart
 from safemargin.swap.targeted import Targeting, swap_targeted
-from safemargin.ui import CONFIG
 from swap_files import swap_file
 
 GEOGRAPHY = ("state", "county", "tract", "block")
@@ -500,10 +499,10 @@ def test_absent_values(tmp_path: Path) -> None:
 
 def test_picture_is_valid() -> None:
     counts = {"why selected": {"unique": 3, "nothing special": 0}, "pairs": {"same tract": 1_000_000}}
-    altair.Chart.from_dict({"config": CONFIG, **counts_chart(counts)}, validate=True)
+    validate(counts_chart(counts))
 
 
 def test_picture_of_errors_is_valid(file: Path, tmp_path: Path) -> None:
     found = swap_targeted(file, tmp_path / "out.parquet", WISH)
     for each in (found, replace(found, beside=None)):
-        altair.Chart.from_dict({"config": CONFIG, **errors_chart(each)}, validate=True)
+        validate(errors_chart(each))

@@ -7,17 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
 
-import altair
 import duckdb
 import numpy as np
 import pytest
 
 from commands import Run, in_process
+from pictures import validate
 from safemargin.core import InputError
 from safemargin.swap.permutation import swap
 from safemargin.swap.reading import counted
 from safemargin.swap.swap_rates import RATES, Trials, error_chart, held_columns, swap_rates
-from safemargin.ui import CONFIG
 from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1
 
 
@@ -159,6 +158,6 @@ def test_nothing_to_exchange(tmp_path: Path) -> None:
 def test_picture_is_valid(people: Path, number: int) -> None:
     rates = [Fraction(n + 1, 40) for n in range(number)]
     found: Trials = swap_rates(people, swapped=["county"], rates=rates, runs=1)
-    altair.Chart.from_dict({"config": CONFIG, **error_chart(found, 1)}, validate=True)
+    validate(error_chart(found, 1))
     json.dumps(found.to_json())
     assert all(np.isfinite(trial.tables[0].mean) for trial in found.rates)

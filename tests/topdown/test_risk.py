@@ -3,16 +3,15 @@
 from collections import Counter
 from pathlib import Path
 
-import altair
 import numpy as np
 import pytest
 
 import safemargin
 from commands import Run, in_process
+from pictures import validate
 from safemargin.core import InputError, IntArray
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.risk import MethodRisk, RiskComparison, measure_risk
-from safemargin.ui import CONFIG
 
 KINDS = Attributes(("sex", "age", "home"), (("f", "m"), ("young", "old"), ("own", "rent", "care")))
 
@@ -60,7 +59,7 @@ def test_the_attack_is_the_one_in_words() -> None:
 def test_the_chart_is_valid() -> None:
     risks = tuple(MethodRisk(f"swapping {n}", float(n), 100, 40, 40 - 10 * n) for n in range(3))
     found = RiskComparison(("sex",), "home", risks)
-    altair.Chart.from_dict({"config": CONFIG, **found.chart}, validate=True)
+    validate(found.chart)
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -425,7 +425,8 @@ def test_intervals_of_draws_hold_in_95_of_100_runs(tmp_path: Path) -> None:
         if len(election.kinds) < 2:
             held += 20
             continue
+        ties = crossings(election.kinds, 2)
         for run in range(20):
-            estimate = sample(election.kinds, crossings(election.kinds, 2), 0.0, 4_000, 1_000 * seed + run)
+            estimate = sample(election.kinds, ties, 0.0, 4_000, 1_000 * seed + run)
             held += estimate.low - 1e-12 <= exact <= estimate.high + 1e-12
     assert held >= 380

@@ -95,7 +95,8 @@ class Parties:
         self.processes[role] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            with contextlib.suppress(httpx2.HTTPError):
+            with contextlib.suppress(OSError, httpx2.HTTPError):
+                socket.create_connection(("127.0.0.1", int(port)), 2.0).close()  # a request that fails takes far longer
                 httpx2.get(f"{self.session.file.parties[role]}/v1/status", timeout=2.0)
                 return
             if self.processes[role].poll() is not None:

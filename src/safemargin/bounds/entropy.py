@@ -7,12 +7,11 @@ Unlike in `witness.py`, bounds of single counts are no part of its form: they wo
 """
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family, newton_step
-from safemargin.core import BoolArray, FloatArray
+from safemargin.core import BoolArray, FloatArray, one_thread
 
 
 def fit_maximum_entropy(known: System, possible: BoolArray, prior: FloatArray | None = None) -> FloatArray | None:
@@ -23,7 +22,7 @@ def fit_maximum_entropy(known: System, possible: BoolArray, prior: FloatArray | 
     (iterative proportional fitting that starts from them).
     """
     dual = _Dual(known, possible, prior)
-    with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only wait for each other
+    with one_thread():
         values, residual = _minimise(dual)
     return values if residual < EFFORT.fitted_miss else None
 

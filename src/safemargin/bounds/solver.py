@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
 
-from safemargin.core import UNBOUNDED, ContradictionError, FloatArray, IntArray
+from safemargin.core import UNBOUNDED, ContradictionError, FloatArray, IntArray, one_thread
 
 if TYPE_CHECKING:
     from highspy import Highs
@@ -203,7 +202,7 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, mos
     part = matrix[equal].astype(np.float64)
     # Pivoted Cholesky of the Gram matrix finds independent rows; entries are small integers, so 1e-7 separates rank.
     gram = np.asarray((part @ part.T).todense())
-    with threadpool_limits(1):
+    with one_thread():
         _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
     kept = equal[np.sort(pivots[:rank] - 1)]
     return np.sort(np.r_[kept, np.flatnonzero(lower != upper)])

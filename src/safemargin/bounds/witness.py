@@ -12,12 +12,11 @@ from itertools import combinations
 
 import numpy as np
 from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, one_thread
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ class Family:
             return Fit(base, np.inf, True, np.zeros(len(self.rows)))
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
-        # BLAS threads on matrices of a few hundred rows only wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
+        with one_thread():
             rough = tilt is not None and steps is None
             theta = np.zeros(len(goal)) if start is None else start
             limit = steps or (EFFORT.tilted_steps if rough else EFFORT.newton_steps)

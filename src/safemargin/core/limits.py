@@ -3,8 +3,10 @@
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from safemargin.core.errors import InputError
 
@@ -52,3 +54,16 @@ def without_memory_limit() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, most))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Linear algebra on one thread: on vectors of thousands of counts, several only wait for each other."""
+    limited: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limited
+
+
+@lru_cache(maxsize=1)  # asking the system for the libraries takes milliseconds; they are others after an import only
+def _libraries(modules: int) -> Any:
+    from threadpoolctl import ThreadpoolController  # takes long to import
+
+    return ThreadpoolController()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -120,6 +121,12 @@ def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS)
     """
     if not moved or min(moved) <= 0 or min(moved.values()) < 1:
         raise InputError("losses: name the noise variance of every count that is moved; variances are positive")
+    return _loss_epsilon(tuple(sorted(moved.items())), delta, points)
+
+
+@lru_cache(maxsize=64)  # a fifth of a second, and every step of a run asks again
+def _loss_epsilon(losses_of: tuple[tuple[float, int], ...], delta: float, points: int) -> float:
+    moved = dict(losses_of)
     rho = sum(times / (2 * variance) for variance, times in moved.items())
     known = tight_epsilon(rho, delta)
     if _reach(max(moved)) > WIDE:

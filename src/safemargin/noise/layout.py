@@ -201,7 +201,7 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
         values = table.lower if table.noisy is None else np.where(noised == 1, table.noisy, table.lower)
         levels = [_levels(members[axis], codes[:, a]) for a, axis in enumerate(axes)]
         depth = np.stack(levels, axis=1) if levels else np.zeros((len(codes), 0), dtype=np.int64)
-        for level in np.unique(depth, axis=0):
+        for level in np.unique(depth, axis=0) if depth.any() else depth[:1]:  # mostly nothing is nested
             rows = np.flatnonzero((depth == level).all(axis=1))
             # Rows in the order of their cells, so that two tables can be compared as arrays.
             rows = rows[np.lexsort(codes[rows].T[::-1])] if axes else rows

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from weakref import WeakSet
 
 from rich.console import Console
-from threadpoolctl import threadpool_limits
 
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings, tried_document
@@ -35,6 +34,7 @@ from safemargin.core import (
     frozen,
     no_progress,
     numbered,
+    one_thread,
     onlooker_with_roll,
 )
 from safemargin.io import (
@@ -222,8 +222,7 @@ def release(
 
 def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "", seconds: float = SECONDS) -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
-    # Vectors of thousands of counts: threads of the linear algebra wait for each other and cost a tenth of the time.
-    with threadpool_limits(limits=1, user_api="blas"), whole_searches():
+    with one_thread(), whole_searches():
         return _pass_gate(inputs, progress, command, seconds)
 
 

@@ -34,12 +34,19 @@ def hyperplanes(adds: IntArray) -> IntArray:
     return np.array(list(normals.values()), dtype=np.int64).reshape(-1, adds.shape[0])
 
 
-def results_near(kinds: Kinds, shares: FloatArray) -> frozenset[int]:
-    """All results in the neighbourhood of the shares, in random directions and their opposites."""
+def directions(kinds: Kinds) -> FloatArray:
+    """What random changes of the shares, none above 1, add to the sums."""
     moves = numpy_generator(4).normal(size=(DIRECTIONS, len(kinds)))
     moves -= moves.mean(axis=1, keepdims=True)
-    moves *= NEAR * float(shares.min()) / np.abs(moves).max(axis=1, keepdims=True)
-    return frozenset(kinds.results(np.concatenate([shares + moves, shares - moves])).tolist())
+    moves /= np.abs(moves).max(axis=1, keepdims=True)
+    return np.asarray(moves @ kinds.adds.astype(np.float64))
+
+
+def results_near(kinds: Kinds, shares: FloatArray, around: FloatArray) -> frozenset[int]:
+    """All results in the neighbourhood of the shares, in these directions and their opposites."""
+    # Sums are linear in the shares: the product with every direction is taken once, not once for every point.
+    steps = NEAR * float(shares.min()) * np.concatenate([around, -around])
+    return frozenset(kinds.winners(shares @ kinds.adds.astype(np.float64) + steps).tolist())
 
 
 def project(shares: FloatArray, normals: FloatArray) -> FloatArray | None:
@@ -78,7 +85,8 @@ def crossings(kinds: Kinds, active: int = 3) -> list[Crossing]:
     All sets of up to `active` ties are tried, as far as `MAX_SETS` reaches. A belief at which results meet is its own.
     """
     shares = kinds.weights
-    here = results_near(kinds, shares)
+    around = directions(kinds)
+    here = results_near(kinds, shares, around)
     if len(here) > 1:
         return [Crossing(0.0, shares, here)]
     if kinds.adds.shape[1] > MAX_SUMS:
@@ -91,7 +99,7 @@ def crossings(kinds: Kinds, active: int = 3) -> list[Crossing]:
         nearest = project(shares, normals[list(chosen)])
         if nearest is None or nearest.min() < 1e-12:
             continue
-        rate, meeting = divergence(nearest, shares), results_near(kinds, nearest)
+        rate, meeting = divergence(nearest, shares), results_near(kinds, nearest, around)
         if len(meeting) > 1 and (meeting not in best or best[meeting].rate > rate):
             best[meeting] = Crossing(rate, nearest, meeting)
     return sorted(best.values(), key=lambda crossing: crossing.rate)

@@ -348,10 +348,9 @@ class Kinds:
         """The shares as floating-point numbers."""
         return np.array([float(share) for share in self.shares])
 
-    def results(self, shares: FloatArray) -> IntArray:
-        """Who wins if votes are cast in exactly these shares; a row of shares per election."""
-        sums = np.rint(np.atleast_2d(shares) @ self.adds.astype(np.float64) * SCALE).astype(np.int64)
-        return self.rule.winners(sums)
+    def winners(self, sums: FloatArray) -> IntArray:
+        """Who wins with these sums per voter; a row per election."""
+        return self.rule.winners(np.rint(np.atleast_2d(sums) * SCALE).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.votes)

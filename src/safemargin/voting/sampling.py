@@ -195,7 +195,7 @@ def sample(
     points = [kinds.weights, *near[:4]]
     extremes = _draw_extremes(kinds, points, draws, seed) if len(kinds) > MAX_VOTES else None
     votes = extremes.standing_out(min(STAND_OUT, MAX_VOTES)) if extremes else likely_votes(kinds)
-    usual = int(kinds.results(kinds.weights)[0])
+    usual = int(kinds.winners(kinds.weights @ kinds.adds)[0])
     pairs = kinds.rule.outcomes * len(votes)
     if pairs**2 > MAX_PRODUCTS:
         raise TooLargeError(f"rule: {kinds.rule.outcomes:,} possible results are too many to draw; ask for fewer seats")

@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.core import InputError
 from safemargin.voting.closed_forms import rarest
-from safemargin.voting.crossings import crossings, hyperplanes, results_near
+from safemargin.voting.crossings import crossings, directions, hyperplanes, results_near
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.privacy import Stability
 from safemargin.voting.scoring import Majority, Positional
@@ -56,11 +56,11 @@ def slowest(classes: Sequence[Stability]) -> Stability:
 
 def distance(kinds: Kinds) -> float:
     """Euclidean distance of the belief to the nearest tie at which the result changes."""
-    best = np.inf
+    best, around = np.inf, directions(kinds)
     for normal in hyperplanes(kinds.adds).astype(np.float64):
         length = float(normal @ normal)
         nearest = kinds.weights - normal * float(normal @ kinds.weights) / length
-        if nearest.min() > 0 and len(results_near(kinds, nearest)) > 1:
+        if nearest.min() > 0 and len(results_near(kinds, nearest, around)) > 1:
             best = min(best, abs(float(normal @ kinds.weights)) / length**0.5)
     return float(best)
 

@@ -5,10 +5,10 @@ import json
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import altair
 import pytest
 from rich.console import Console
 
+from pictures import validate
 from safemargin.core import Target
 from safemargin.release.compare.comparison import (
     PROPERTY_WORDS,
@@ -19,7 +19,6 @@ from safemargin.release.compare.comparison import (
     PropertyAnswer,
     tradeoff_chart,
 )
-from safemargin.ui import CONFIG
 
 EXACT = MeasuredMethod(
     method="nothing <done>",
@@ -150,5 +149,5 @@ def test_page() -> None:
 def test_picture_follows_the_schema_and_leaves_out_what_is_refused() -> None:
     for methods in (METHODS, (REFUSED,)):
         spec = tradeoff_chart(replace(COMPARISON, methods=methods))
-        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
+        validate(spec)
         assert len(spec["data"]["values"]) == sum(m.is_published and m.family != "global DP" for m in methods)

@@ -4,15 +4,14 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import altair
 import numpy as np
 
+from pictures import validate
 from safemargin.core import frozen
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import rates_chart, strictness_chart
 from safemargin.release.report.groups import Choice
-from safemargin.ui import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
 EVIL = "<script>alert(1)</script>"
@@ -174,7 +173,7 @@ def test_pictures_follow_the_schema(story) -> None:
     specs = [rates_chart(groups, shares) for groups in story.axes.values()]
     specs.append(strictness_chart([Choice("now", "merge", 0.05, categories=3), Choice("other", "noise", 0.03)]))
     for spec in specs:
-        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
+        validate(spec)
 
 
 def test_pictures_show_where_this_release_is_and_how_far_noise_reaches(story) -> None:
