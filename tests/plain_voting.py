@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, permutations, product
-from math import factorial
+from math import factorial, lcm, prod
 
 Ranking = tuple[int, ...]
 Profile = tuple[Ranking, ...]
@@ -116,23 +116,25 @@ def by_definition(
     def wins(profile: Profile) -> int:
         return rule(profile)
 
-    likely = {vote: [Fraction(0)] * m for vote in votes}
+    # Chances in units of one common denominator: integers, which add up exactly and quickly.
+    unit = lcm(*(share.denominator for share in shares.values()))
+    parts = {vote: int(share * unit) for vote, share in shares.items()}
+    likely = {vote: [0] * m for vote in votes}
     weights: Counter[Profile] = Counter()
     for others in product(votes, repeat=n - 1):
         weights[tuple(sorted(others))] += 1
     for others, count in weights.items():
-        weight = Fraction(count)
-        for vote in others:
-            weight *= shares[vote]
+        weight = count * prod(parts[vote] for vote in others)
         for vote in votes:
             likely[vote][wins(tuple(sorted((*others, vote))))] += weight
     sets = [[c for c in range(m) if bits >> c & 1] for bits in range(2**m)]
-    return max(
-        sum((likely[x][c] - factor * likely[y][c] for c in some), Fraction(0))
+    largest = max(
+        sum(factor.denominator * likely[x][c] - factor.numerator * likely[y][c] for c in some)
         for x in votes
         for y in votes
         for some in sets
     )
+    return Fraction(largest, factor.denominator * unit ** (n - 1))
 
 
 def stv_of(m: int, drop_first: bool = False) -> Callable[[Profile], int]:

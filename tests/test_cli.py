@@ -836,10 +836,10 @@ def test_fiber_with_options_and_a_roll(run: Run) -> None:
 @pytest.mark.parametrize("law", ["uniform", "hypergeometric"])
 def test_random_tables(run: Run, folder: Path, law: str) -> None:
     files = hair_and_eyes(folder)
-    call = ("fiber", *files, "--sample", "400", "--law", law, "--seed", "7", "--json")
+    call = ("fiber", *files, "--sample", "100", "--law", law, "--seed", "7", "--json")
     document = run(*call).document
     assert document == run(*call).document, "the same seed"
-    assert document["sample"] == {"law": law, "tables": 400, "seed": 7}
+    assert document["sample"] == {"law": law, "tables": 100, "seed": 7}
     cells = document["cells"]
     assert isinstance(cells, list) and sum(entry["mean"] for entry in cells) == pytest.approx(592)
     for entry in cells:
@@ -850,7 +850,7 @@ def test_random_tables(run: Run, folder: Path, law: str) -> None:
         first = next(entry for entry in cells if entry["cell"] == {"hair": "brown", "eye": "brown"})
         assert abs(first["mean"] - 286 * 220 / 592) < 6 * max(first["error"], 0.3)
     words = run(*call[:-1]).out
-    assert f"400 tables drawn, {law} law, seed 7." in words and "5 %" in words
+    assert f"100 tables drawn, {law} law, seed 7." in words and "5 %" in words
 
 
 @pytest.mark.parametrize(

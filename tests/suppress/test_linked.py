@@ -60,18 +60,25 @@ class World:
         units = np.eye(population.size, dtype=np.int64).reshape(-1, *population.shape)
         adding = np.array([cells_of(tables, scopes, unit) for unit in units])
         self.all = np.unique(populations(int(population.sum()), population.size) @ adding, axis=0)
+        # A bit per cell: thousands of patterns are tried.
+        self.bits = 1 << np.arange(len(self.truth), dtype=np.int64)
+        assert len(self.bits) < 63
+        self.differs, self.empty = (self.all != self.truth) @ self.bits, (self.all < 1) @ self.bits
+
+    def alike(self, hidden: IntArray) -> IntArray:
+        """Populations that print the same: the other counts are the true ones, and no hidden one is 0."""
+        gone = int(self.bits[hidden].sum())
+        found: IntArray = self.all[(self.differs & ~gone == 0) & (self.empty & gone == 0)]
+        return found
 
     def protects(self, hidden: IntArray, tau: int = 0) -> bool:
         """Whether no count of `hidden` cells (those suppressed before included) is known to within `tau`."""
-        gone = np.isin(np.arange(len(self.truth)), hidden)
-        alike = self.all[(self.all[:, ~gone] == self.truth[~gone]).all(axis=1)]
-        alike = alike[(alike[:, hidden] >= 1).all(axis=1)]
+        alike = self.alike(hidden)
         return bool((np.ptp(alike[:, hidden], axis=0) > tau).all())
 
     def keeps_out(self, hidden: IntArray, insiders: int) -> bool:
         """Whether no coalition can infer the count of a hidden cell that includes others."""
-        gone = np.isin(np.arange(len(self.truth)), hidden)
-        alike = self.all[(self.all[:, ~gone] == self.truth[~gone]).all(axis=1) & (self.all[:, gone] >= 1).all(axis=1)]
+        alike = self.alike(hidden)
         trees = self.tables.tables[0].trees
         index = np.arange(len(self.truth)).reshape([len(tree.labels) for tree in trees])
         inner = index[np.ix_(*(tree.leaves for tree in trees))]
@@ -126,8 +133,7 @@ def run(tables: LinkedTables, most: int, **options: int) -> Pattern | None:
     ("scopes", "count"),
     [
         ([(0, 1), (1, 2)], 25),
-        ([(0, 1), (1, 2), (0, 2)], 8),
-        pytest.param([(0, 1), (1, 2), (0, 2)], 25, marks=pytest.mark.slow),
+        ([(0, 1), (1, 2), (0, 2)], 25),
         ([(0, 1), (2,)], 25),
     ],
     ids=str,

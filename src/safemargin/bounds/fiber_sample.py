@@ -6,10 +6,12 @@ other. Where the equations have more than `MOST_ENTRIES` entries there are excha
 fail.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from math import gcd
+from itertools import accumulate
+from math import exp, gcd, lgamma
 
 import numpy as np
 from scipy import sparse
@@ -106,6 +108,8 @@ class _Chain:
 
     def along_all(self, move: Move) -> Move:
         """What a move of open counts does to everything."""
+        if len(self.along) == len(self.values):  # nothing else follows from the open counts
+            return move
         return gathered((unknown, size * step) for source, step in move for unknown, size in self.along[source])
 
     def ends(self, change: Move) -> tuple[int, int]:
@@ -126,10 +130,15 @@ class _Chain:
         counted = [
             (self.offset[unknown] + self.values[unknown], way) for unknown, way in change if self.offset[unknown] >= 0
         ]
+        # Exact conditional law along the line, as in Gibbs sampling: no rejection, so no step is lost.
+        if (most - least) * len(counted) < EFFORT.line_terms:
+            logs = [-sum(lgamma(here + 1 + at * way) for here, way in counted) for at in range(least, most + 1)]
+            top = max(logs)
+            sums = list(accumulate(exp(log - top) for log in logs))
+            return least + bisect_right(sums, generator.random() * sums[-1])
         base, ways = np.array(counted, dtype=np.float64).T
         from scipy.special import gammaln  # takes long to import
 
-        # Exact conditional law along the line, as in Gibbs sampling: no rejection, so no step is lost.
         weight = -gammaln(base + 1.0 + np.arange(least, most + 1)[:, None] * ways).sum(axis=1)
         chance = np.cumsum(np.exp(weight - weight.max()))
         return least + int(np.searchsorted(chance, generator.random() * chance[-1], side="right"))
@@ -202,7 +211,7 @@ def _sum_of(basis: list[Move], generator: Generator) -> Move:
     # Every integer combination of the basis has a positive probability: the chain is irreducible (Diaconis, Sturmfels).
     terms = int(generator.geometric(0.4))
     chosen = [basis[index] for index in generator.integers(len(basis), size=terms).tolist()]
-    times = generator.geometric(0.7, size=terms) * generator.choice([-1, 1], size=terms)
+    times = generator.geometric(0.7, size=terms) * (2 * generator.integers(2, size=terms) - 1)
     return gathered(
         (unknown, time * step) for time, move in zip(times.tolist(), chosen, strict=True) for unknown, step in move
     )
