@@ -50,7 +50,7 @@ def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limit
 def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
     """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
     assert known.people is not None
-    count, size, cells = len(known.options), known.slices @ known.people, len(level.first)
+    count, size, cells = len(known.options), known.slice_people, len(level.first)
     for block in known.blocks:
         inside = block >= 0
         slices = distinct(block[inside])
@@ -80,7 +80,7 @@ def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -
 def _force_inside(known: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
     """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
     assert known.people is not None
-    count, size, around = len(known.options), known.slices @ known.people, block[level.first]
+    count, size, around = len(known.options), known.slice_people, block[level.first]
     apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
     within = ((apart == 0) & (around >= 0))[:, None]
     others = (size[around] - level.people)[:, None]
@@ -155,7 +155,7 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
     """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
     assert known.people is not None
     count, everybody = len(known.options), int(known.people.sum())
-    size = known.slices @ known.people
+    size = known.slice_people
     both = level.people[:, None]
     ends = []
     for side in (0, 1):

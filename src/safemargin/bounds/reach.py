@@ -207,16 +207,26 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
                 asked: BoolArray = np.asarray((up | down).any(axis=1))
                 if reach.are_profiles and len(level.first) == len(level.cell_of):
                     # Every cell is a profile distinguished from all others: by pairs.
-                    for least, most in reach.exchanges.reach(counts, asked[level.cell_of], EFFORT.few_pairs):
-                        level.show(least[level.first][:, :count], most[level.first][:, :count])
-                        if not level.open_cells:
-                            break
+                    _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
                 for least, most in around.ends(level.pieces(reach.parts).only(rows)):
                     level.show_some(rows, least[:, :count], most[:, :count])
                     if not level.open_cells:
                         break
+
+
+def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked: BoolArray, count: int) -> None:
+    rows, wanted = np.flatnonzero(asked), asked[level.cell_of]
+    for least, most in exchanges.reach(counts, wanted, EFFORT.few_pairs):
+        places = level.first[rows]
+        level.show_some(rows, least[places, :count], most[places, :count])
+        up, down = level.needs()
+        left = (up[rows] | down[rows]).any(axis=1)
+        wanted[places[~left]] = False  # the next blocks need not look at them
+        rows = rows[left]
+        if not len(rows):
+            break
 
 
 def random_walk(
