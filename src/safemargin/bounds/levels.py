@@ -10,13 +10,18 @@ from safemargin.bounds.system import SliceRanges, System
 from safemargin.core import IntArray, Limits, distinct, label
 
 
-def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
+def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
+    """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices.
+
+    Those of which no slice says anything by itself are omitted if only what is `bounded` is asked for.
+    """
     count = len(known.axes)
+    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
+    encloses = ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any())
     plain = _plain_axes(known)  # pairs of these come with the slices below
     checked = [_level(known, known.axes, known.codes, limits)]
     summed = 0
-    for order in range(2, count):
+    for order in range(2, count) if encloses or not bounded else ():
         chosen = list(combinations(range(count), order))
         if order > 2 and summed + len(chosen) * len(known.codes) > EFFORT.summed_cells:
             break
@@ -35,10 +40,8 @@ def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
             pairs = [(level.names[0], names[code]) for code in level.codes[:, 0].tolist()]
             level.never_contain(np.array([pair in limits.sensitive for pair in pairs]))
     checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
-    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
-    if ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any()):
-        for level in checked[1:]:
-            _enclose(known, level, ranges)
+    for level in checked[1:] if encloses else ():
+        _enclose(known, level, ranges)
     return checked
 
 

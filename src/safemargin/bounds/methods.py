@@ -284,9 +284,8 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
         if turn in (0, EFFORT.shuffles - 1):  # further tables clear larger cells at less cost, where one can be had
             task.exchange([counts], task.levels[:1] if turn == 0 and rounder.scaling is None else None)
         before, left = left, task.open
-        # Fits clear few cells better; no table is made that nothing would be shown of.
         if left < EFFORT.few_cells or turn == EFFORT.shuffles - 1 or (turn > 2 and left > 0.9 * before):
-            break
+            break  # fits clear few cells better
         want = with_rest(wanted_changes(task.levels, generator), known.reference)
         counts = rounder.exchanges.shuffle(counts, want, generator)
         task.report(turn + 1)

@@ -61,7 +61,6 @@ class Scaling:
         return result
 
 
-GOLDEN = (5**0.5 - 1) / 2
 MatchStep = tuple[int, Links, list[IntArray]]
 """A block to match, pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
 that such pairs connect.
@@ -124,8 +123,7 @@ class Rounder:
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
         low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
         self.exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, low, high)
-        self._evenly = False
-        self._generator = numpy_generator(SEED + 11)
+        self._evenly, self._generator = False, numpy_generator(SEED + 11)
 
     def round(self, values: FloatArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
@@ -133,7 +131,8 @@ class Rounder:
             return None
         # Where most profiles are one or two people, the nearest integers of all of them miss the margins by more votes
         # than can be exchanged; what worked last is tried first. Integers are the same either way.
-        ways = (self._evenly, not self._evenly) if not self.in_circles and (values % 1.0).any() else (False,)
+        is_sparse = int(self.people.sum()) < EFFORT.sparse_people * len(self.people) and not self.in_circles
+        ways = (self._evenly, not self._evenly) if is_sparse and (values % 1.0).any() else (False,)
         for evenly in ways:
             if (rounded := self._matched(self.near(values, evenly))) is not None:
                 self._evenly = evenly
@@ -199,10 +198,7 @@ class Rounder:
         return np.asarray(shares[:, : self.known.free].ravel())
 
     def near(self, values: FloatArray, evenly: bool = False) -> IntArray:
-        """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not.
-
-        They are the nearest ones, or `evenly` above and below: each as often as its fraction says.
-        """
+        """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not."""
         counts = self._whole(values, evenly)
         self._match_totals(counts)
         return counts
@@ -214,13 +210,14 @@ class Rounder:
         counts = np.floor(shares + 1e-9).astype(np.int64)
         missing = self.people - counts.sum(axis=1)
         if evenly:
-            # Systematic sampling in each profile: a column gets one more for every integer between its two ends. The
-            # starts are multiples of the golden ratio, spread evenly over any run of profiles, and others every time.
-            ends = np.minimum(np.cumsum(np.maximum(shares - counts, 0.0), axis=1), missing[:, None])
-            ends[:, -1] = missing  # exactly, so that each profile keeps its people
-            ends = np.maximum(ends, 0.0)
-            start = (np.arange(len(ends)) * GOLDEN + self._generator.random()) % 1.0
-            return counts + np.diff(np.floor(ends + start[:, None]).astype(np.int64), axis=1, prepend=0)
+            # Systematic sampling: each fraction is rounded up as often as it says. The starts are multiples of the
+            # golden ratio, spread evenly over any run of profiles, and others every time.
+            room = np.maximum(missing, 0)[:, None]
+            ends = np.minimum(np.cumsum(np.maximum(shares - counts, 0.0), axis=1), room)
+            ends[:, -1:] = room  # exactly, so that each profile keeps its people
+            start = (np.arange(len(ends)) * ((5**0.5 - 1) / 2) + self._generator.random()) % 1.0
+            counts += np.diff(np.floor(ends + start[:, None]).astype(np.int64), axis=1, prepend=0)
+            return counts
         # Largest remainders, so that each profile keeps its people.
         order = np.argsort(-(shares - counts), axis=1, kind="stable")
         rank = np.empty_like(order)
