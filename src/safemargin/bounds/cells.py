@@ -29,7 +29,7 @@ class Level:
         self.excused = np.zeros(shape, dtype=bool)
         self.may_contain = self.people >= limits.kappa
         self._needs: tuple[BoolArray, BoolArray] | None = None
-        self._contained: BoolArray | None = None
+        self._codes: IntArray | None = None
         self._open = 0
         self._pieces: Parts | None = None
 
@@ -86,21 +86,22 @@ class Level:
         """Counts per cell and option that no table leaves."""
         self.outer_lower = np.maximum(self.outer_lower, lower)
         self.outer_upper = np.minimum(self.outer_upper, upper)
-        self._needs = self._contained = None
+        self._needs = self._codes = None
 
     def never_contain(self, cells: BoolArray) -> None:
         """Cells that have to stay open whatever their size."""
         self.may_contain &= ~cells
-        self._needs = self._contained = None
+        self._needs = self._codes = None
 
     def _verdicts(self) -> IntArray:
         """What the outer intervals amount to; a cell that may not be contained is open or disclosed."""
-        codes = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people)
-        if not self.limits.sensitive or self.may_contain.all():
-            return codes
-        never = replace(self.limits, kappa=int(self.people.max(initial=0)) + 1)
-        other = never.verdicts(self.outer_lower, self.outer_upper, self.people)
-        return np.where(self.may_contain[:, None], codes, other)
+        if self._codes is None:
+            given = self.outer_lower, self.outer_upper, self.people, (self.least, self.most)
+            self._codes = self.limits.verdicts(*given)
+            if self.limits.sensitive and not self.may_contain.all():
+                never = replace(self.limits, kappa=int(self.people.max(initial=0)) + 1)
+                self._codes = np.where(self.may_contain[:, None], self._codes, never.verdicts(*given))
+        return self._codes
 
     def exposed(self) -> BoolArray:
         """Cells and options that are disclosed whatever the sharp interval within the outer one is.
@@ -109,7 +110,9 @@ class Level:
         show that it does not.
         """
         # Outer intervals contain the sharp ones: whatever is disclosed by them is disclosed for certain.
-        disclosed = self._verdicts() == 2
+        disclosed: BoolArray = self._verdicts() == 2
+        if not disclosed.any():
+            return disclosed
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
         is_exposed: BoolArray = ~self.excused & disclosed & (beyond | strays | ~self.may_contain[:, None])
@@ -148,15 +151,13 @@ class Level:
         return self._open
 
     def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
-        if self._contained is None:
-            self._contained = self._verdicts() == 0
         most, least = self.upper[rows], self.lower[rows]
         # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
         narrow = most - least <= self.tolerance[rows]
         higher, lower = most < self.outer_upper[rows], least > self.outer_lower[rows]
         up = (most < self.least[rows]) | (narrow & (higher | ~lower))
         down = (least > self.most[rows]) | (narrow & (lower | ~higher))
-        settled = self._contained[rows] | self.excused[rows]
+        settled = (self._verdicts()[rows] == 0) | self.excused[rows]
         return up & ~settled, down & ~settled
 
 
@@ -218,7 +219,8 @@ def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray
             either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
             pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
             # Levels ask for different things of one profile: the first level that wants something decides
-            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
+            rows = np.flatnonzero(np.asarray((up | down).any(axis=1))[level.cell_of])
+            want[rows] = np.where(want[rows] == 0, pull[level.cell_of[rows]], want[rows])  # sums could cancel
     return want
 
 

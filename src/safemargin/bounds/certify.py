@@ -62,7 +62,7 @@ def certify(
     place there of every profile, states the cells to look at; a few programs look for a disclosed one before all else,
     unless tables are given.
     """
-    checked = levels(known, slice_ranges(known), limits)
+    checked = levels(known, slice_ranges(known), limits, bounded=quick)
     if same is not None:
         other, order = same
         checked[1:] = [level.reordered(order) for level in levels(other, slice_ranges(other), limits)[1:]]
@@ -72,8 +72,11 @@ def certify(
     task = Certifying(known, given, progress, checked, limits, most_linear)
     tighten(task)
     exposed = _exposed(known, checked)
-    if exposed or quick:
-        return Proof(exposed, _sizes(checked), undecided=0 if exposed else 1)
+    if quick:
+        sizes = _sizes(levels(known, slice_ranges(known), limits)) if exposed else {}
+        return Proof(exposed, sizes, undecided=0 if exposed else 1)
+    if exposed:
+        return Proof(exposed, _sizes(checked))
     if same is not None and not given and program_budget(known):
         probe(known, checked, task.program, task.tables)
         if exposed := _exposed(known, checked):

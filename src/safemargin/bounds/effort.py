@@ -133,10 +133,15 @@ class Effort:
     # Exchanges per block until its margins hold; ended after 50 without progress, as they can go round in a circle.
     rounding_exchanges: int = 200_000
     rounding_patience: int = 50
+    # People per profile below which fractions are rounded evenly where the nearest integers do not lead to a table: of
+    # 17 roundings with 1.3 people each, 16 led to none before, and all but the first do now.
+    sparse_people: float = 2.0
     # Pairs of profiles between two slices that are kept, the largest first: memory stays linear in the profiles.
     pairs_per_link: int = 2_000
     # Share of pairs that are asked for below which only these and their neighbours are looked at.
     few_pairs: float = 0.02
+    # One such part of all classes of twins: open cells of several levels with fewer pieces are looked at together.
+    batch_part: int = 4
 
     # --- many axes: sets of changes (birthday.py) ---------------------------------------------------------------------
     # Published blocks from which tables are mended by sets of changes; with fewer, exchanges of pairs nearly always do.

@@ -135,8 +135,8 @@ class Exchanges:
     def reach(self, counts: IntArray, wanted: BoolArray, few: float) -> Iterator[tuple[IntArray, IntArray]]:
         """Block by block, the least and most of every entry (what is left last) over single exchanges from `counts`.
 
-        Only profiles that are `wanted` are followed up; where they have less than a share of `few` of the pairs, only
-        these and their neighbours are looked at.
+        Only profiles that are `wanted` are followed up (whoever asks may strike some off between blocks); where they
+        have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
         least, most = matrix.copy(), matrix.copy()

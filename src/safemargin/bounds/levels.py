@@ -10,13 +10,18 @@ from safemargin.bounds.system import SliceRanges, System
 from safemargin.core import IntArray, Limits, distinct, label
 
 
-def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
+def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
+    """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices.
+
+    Those of which no slice says anything by itself are omitted if only what is `bounded` is asked for.
+    """
     count = len(known.axes)
+    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
+    encloses = ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any())
     plain = _plain_axes(known)  # pairs of these come with the slices below
     checked = [_level(known, known.axes, known.codes, limits)]
     summed = 0
-    for order in range(2, count):
+    for order in range(2, count) if encloses or not bounded else ():
         chosen = list(combinations(range(count), order))
         if order > 2 and summed + len(chosen) * len(known.codes) > EFFORT.summed_cells:
             break
@@ -35,10 +40,8 @@ def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
             pairs = [(level.names[0], names[code]) for code in level.codes[:, 0].tolist()]
             level.never_contain(np.array([pair in limits.sensitive for pair in pairs]))
     checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
-    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
-    if ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any()):
-        for level in checked[1:]:
-            _enclose(known, level, ranges)
+    for level in checked[1:] if encloses else ():
+        _enclose(known, level, ranges)
     return checked
 
 
@@ -50,7 +53,7 @@ def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limit
 def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
     """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
     assert known.people is not None
-    count, size, cells = len(known.options), known.slices @ known.people, len(level.first)
+    count, size, cells = len(known.options), known.slice_people, len(level.first)
     for block in known.blocks:
         inside = block >= 0
         slices = distinct(block[inside])
@@ -80,7 +83,7 @@ def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -
 def _force_inside(known: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
     """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
     assert known.people is not None
-    count, size, around = len(known.options), known.slices @ known.people, block[level.first]
+    count, size, around = len(known.options), known.slice_people, block[level.first]
     apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
     within = ((apart == 0) & (around >= 0))[:, None]
     others = (size[around] - level.people)[:, None]
@@ -155,7 +158,7 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
     """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
     assert known.people is not None
     count, everybody = len(known.options), int(known.people.sum())
-    size = known.slices @ known.people
+    size = known.slice_people
     both = level.people[:, None]
     ends = []
     for side in (0, 1):

@@ -157,8 +157,8 @@ class SettlingMethod:
 
     name: str
     applies: Callable[[Task], bool]
-    tighten: Callable[[Task], None] = lambda task: None
-    attain: Callable[[Task], None] = lambda task: None
+    tighten: Callable[[Task], None] | None = None
+    attain: Callable[[Task], None] | None = None
 
 
 def settle(
@@ -193,14 +193,14 @@ def settle(
 def tighten(task: Task) -> None:
     """Every method of the table that works from outside, in order."""
     for method in METHODS:
-        if method.applies(task):
+        if method.tighten is not None and method.applies(task):
             method.tighten(task)
 
 
 def attain(task: Task) -> None:
     """Every method of the table that works from inside, in order, as long as something is open."""
     for method in METHODS:
-        if task.open and method.applies(task):
+        if method.attain is not None and task.open and method.applies(task):
             method.attain(task)
 
 
@@ -284,8 +284,8 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
         if turn in (0, EFFORT.shuffles - 1):  # further tables clear larger cells at less cost, where one can be had
             task.exchange([counts], task.levels[:1] if turn == 0 and rounder.scaling is None else None)
         before, left = left, task.open
-        if left < EFFORT.few_cells or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
-            break
+        if left < EFFORT.few_cells or turn == EFFORT.shuffles - 1 or (turn > 2 and left > 0.9 * before):
+            break  # fits clear few cells better
         want = with_rest(wanted_changes(task.levels, generator), known.reference)
         counts = rounder.exchanges.shuffle(counts, want, generator)
         task.report(turn + 1)

@@ -5,6 +5,7 @@ votes are exchanged through pairs of them in two slices, and back through other 
 has to be built: how far a cell goes up and down follows by addition.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -198,25 +199,63 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
 
 def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
-    count = len(known.options)
+    count, few = len(known.options), len(reach.first) // EFFORT.batch_part
     for counts in tables:
         around = Surroundings(reach, counts)
+        batch: list[tuple[Level, IntArray, Parts]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
                 asked: BoolArray = np.asarray((up | down).any(axis=1))
                 if reach.are_profiles and len(level.first) == len(level.cell_of):
                     # Every cell is a profile distinguished from all others: by pairs.
-                    for least, most in reach.exchanges.reach(counts, asked[level.cell_of], EFFORT.few_pairs):
-                        level.show(least[level.first][:, :count], most[level.first][:, :count])
-                        if not level.open_cells:
-                            break
+                    _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
-                for least, most in around.ends(level.pieces(reach.parts).only(rows)):
-                    level.show_some(rows, least[:, :count], most[:, :count])
-                    if not level.open_cells:
-                        break
+                parts = level.pieces(reach.parts).only(rows)
+                # Few cells of many levels cost hardly more than those of one level: all look at every pair. Many cells
+                # of one level have no class twice, which needs no sorting.
+                if len(parts.cell) > few:
+                    _attain_batch([(level, rows, parts)], around, count)
+                else:
+                    batch.append((level, rows, parts))
+                if sum(len(other.cell) for _, _, other in batch) > few:
+                    _attain_batch(batch, around, count)
+                    batch = []
+        _attain_batch(batch, around, count)
+
+
+def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surroundings, count: int) -> None:
+    """The same for some cells of each level, given with their pieces."""
+    if not batch:
+        return
+    cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
+    together = Parts(
+        np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
+        np.concatenate([parts.twins for _, _, parts in batch]),
+        np.concatenate([parts.people for _, _, parts in batch]),
+        cuts[-1],
+    )
+    ends = around.ends(together)
+    # Ends only widen from block to block: of several small levels, the last ones say it all.
+    for least, most in ends if len(batch) == 1 else deque(ends, maxlen=1):
+        for (level, rows, _), start, end in zip(batch, cuts, cuts[1:], strict=False):
+            level.show_some(rows, least[start:end, :count], most[start:end, :count])
+        if not batch[0][0].open_cells:
+            break
+
+
+def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked: BoolArray, count: int) -> None:
+    rows, wanted = np.flatnonzero(asked), asked[level.cell_of]
+    for least, most in exchanges.reach(counts, wanted, EFFORT.few_pairs):
+        places = level.first[rows]
+        level.show_some(rows, least[places, :count], most[places, :count])
+        up, down = level.needs()
+        left = (up[rows] | down[rows]).any(axis=1)
+        wanted[places[~left]] = False  # the next blocks need not look at them
+        rows = rows[left]
+        if not len(rows):
+            break
 
 
 def random_walk(

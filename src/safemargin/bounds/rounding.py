@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.exchange import Exchanges, Links
 from safemargin.bounds.grid import junction
 from safemargin.bounds.search import Search
@@ -123,12 +123,24 @@ class Rounder:
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
         low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
         self.exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, low, high)
+        self._evenly, self._generator = False, numpy_generator(SEED + 11)
 
     def round(self, values: FloatArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
         if not self.possible:
             return None
-        counts = self.near(values)
+        # Where most profiles are one or two people, the nearest integers of all of them miss the margins by more votes
+        # than can be exchanged; what worked last is tried first. Integers are the same either way.
+        is_sparse = int(self.people.sum()) < EFFORT.sparse_people * len(self.people) and not self.in_circles
+        ways = (self._evenly, not self._evenly) if is_sparse and (values % 1.0).any() else (False,)
+        for evenly in ways:
+            if (rounded := self._matched(self.near(values, evenly))) is not None:
+                self._evenly = evenly
+                return rounded
+        return None
+
+    def _matched(self, counts: IntArray) -> IntArray | None:
+        """These counts once votes are exchanged until every margin holds; or none."""
         start = counts.copy() if self._chain else None
         for block in range(len(self.known.blocks)):
             self._match_block(counts, block, self.exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
@@ -166,7 +178,7 @@ class Rounder:
         """A table near the published shares of the slices each profile lies in: a start that costs nothing."""
         if self.scaling is not None:
             return self.scaling.fit()
-        size = self.known.slices @ self.people
+        size = self.known.slice_people
         everybody = max(int(self.people.sum()), 1)
         middle = (self.least + self.most) / 2
         overall = np.ones(self.least.shape[1])
@@ -185,18 +197,28 @@ class Rounder:
         shares *= (self.people / shares.sum(axis=1))[:, None]
         return np.asarray(shares[:, : self.known.free].ravel())
 
-    def near(self, values: FloatArray) -> IntArray:
+    def near(self, values: FloatArray, evenly: bool = False) -> IntArray:
         """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not."""
-        counts = self._whole(values)
+        counts = self._whole(values, evenly)
         self._match_totals(counts)
         return counts
 
-    def _whole(self, values: FloatArray) -> IntArray:
+    def _whole(self, values: FloatArray, evenly: bool) -> IntArray:
         shares = np.maximum(values.reshape(-1, self.known.free), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
-        # Largest remainders, so that each profile keeps its people; 1e-9 keeps integers that floats put just below.
+        # 1e-9 keeps integers that floats put just below.
         counts = np.floor(shares + 1e-9).astype(np.int64)
         missing = self.people - counts.sum(axis=1)
+        if evenly:
+            # Systematic sampling: each fraction is rounded up as often as it says. The starts are multiples of the
+            # golden ratio, spread evenly over any run of profiles, and others every time.
+            room = np.maximum(missing, 0)[:, None]
+            ends = np.minimum(np.cumsum(np.maximum(shares - counts, 0.0), axis=1), room)
+            ends[:, -1:] = room  # exactly, so that each profile keeps its people
+            start = (np.arange(len(ends)) * ((5**0.5 - 1) / 2) + self._generator.random()) % 1.0
+            counts += np.diff(np.floor(ends + start[:, None]).astype(np.int64), axis=1, prepend=0)
+            return counts
+        # Largest remainders, so that each profile keeps its people.
         order = np.argsort(-(shares - counts), axis=1, kind="stable")
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)

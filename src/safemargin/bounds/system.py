@@ -137,6 +137,13 @@ class System:
         sums: IntArray = (per_slice[self.slice_of] * self.weights).sum(axis=1)
         return sums
 
+    @cached_property
+    def slice_people(self) -> IntArray:
+        """People of every slice, where a joint roll is known."""
+        assert self.people is not None
+        sizes: IntArray = self.slices @ self.people
+        return sizes
+
     @property
     def size(self) -> int:
         """Number of variables."""
@@ -302,7 +309,7 @@ class SliceRanges:
 def slice_ranges(known: System) -> SliceRanges:
     """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice."""
     assert known.people is not None
-    free, size = known.free, known.slices @ known.people
+    free, size = known.free, known.slice_people
     least = np.zeros((len(size), free + 1), dtype=np.int64)
     most = np.full((len(size), free + 1), UNBOUNDED, dtype=np.int64)
     chosen = known.weights.sum(axis=1)

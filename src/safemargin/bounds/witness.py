@@ -47,7 +47,6 @@ class Family:
         self.rows = np.flatnonzero((known.lower > 0) | (known.upper < UNBOUNDED))
         self.slice_of, self.weights = known.slice_of[self.rows], known.weights[self.rows].astype(np.float64)
         self.slices = known.slices.astype(np.float64)
-        self.transposed = sparse.csr_array(self.slices.T)
         ceiling = np.minimum(high, _reach(known))
         lower = known.lower[self.rows]
         most = np.minimum(known.upper[self.rows], known.sums(ceiling)[self.rows])
@@ -67,7 +66,7 @@ class Family:
         """What `theta` adds up to at each variable: the transpose of `sums`."""
         per_slice = np.zeros((self.slices.shape[0], self.known.free))
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
-        return np.asarray(self.transposed @ per_slice).ravel()
+        return np.asarray(self.slices.T @ per_slice).ravel()
 
     def fit(
         self,
@@ -164,6 +163,10 @@ class Family:
         width = self.slices.shape[0] + 1
         return [first * width + second for first, second in combinations(self._placed, 2)]
 
+    @cached_property
+    def _transposed(self) -> sparse.csr_array:
+        return sparse.csr_array(self.slices.T)
+
     def _crossed(self, weight: FloatArray) -> FloatArray:
         """For each two slices the sum of `weight` over the profiles in both."""
         count = self.slices.shape[0]
@@ -178,7 +181,7 @@ class Family:
             return np.asarray(table)[:count, :count]
         slices = self.slices
         scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
-        return np.asarray((scaled @ self.transposed).todense())
+        return np.asarray((scaled @ self._transposed).todense())
 
 
 def floors_of(known: System, limits: Limits) -> FloatArray:

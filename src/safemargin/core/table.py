@@ -13,6 +13,9 @@ from safemargin.core.published import SIGN, Group, Onlooker, PublishedTable
 Partition = Sequence[Group]
 """Groups of categories that part an axis."""
 
+SMALL_MARGIN = 16
+"""A margin with so many times fewer rows than its tally is kept: beside the tally it takes no room."""
+
 COMPOSITIONS = ("none", "sizes", "joint")
 
 
@@ -23,6 +26,8 @@ class Tally:
     axes: tuple[str, ...]
     codes: IntArray
     counts: IntArray
+    _margins: dict[tuple[str, ...], "Tally"] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Small margins that were asked for: deciding asks for those of single axes again and again."""
 
     def __post_init__(self) -> None:
         if self.codes.shape != (len(self.counts), len(self.axes)):
@@ -40,11 +45,16 @@ class Tally:
         """The tally summed over every axis that is not in `axes`."""
         if axes == self.axes:
             return self
+        if axes in self._margins:
+            return self._margins[axes]
         columns = [self.axes.index(name) for name in axes]
         codes = self.codes[:, columns]
         sizes = [int(codes[:, i].max(initial=0)) + 1 for i in range(len(columns))]
         first, sums = group_sums(row_keys(codes, sizes), self.counts)
-        return Tally(axes, frozen(codes[first], len(axes)), frozen(sums, self.counts.shape[1]))
+        margin = Tally(axes, frozen(codes[first], len(axes)), frozen(sums, self.counts.shape[1]))
+        if SMALL_MARGIN * len(first) <= len(codes):
+            self._margins[axes] = margin
+        return margin
 
 
 @dataclass(frozen=True)

@@ -158,19 +158,22 @@ class Limits:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""
         return np.minimum(self.tau, np.where(people > 0, people // 4, -1))
 
-    def verdicts(self, lower: IntArray, upper: IntArray, people: IntArray | None) -> IntArray:
+    def verdicts(
+        self, lower: IntArray, upper: IntArray, people: IntArray | None, ends: tuple[IntArray, IntArray] | None = None
+    ) -> IntArray:
         """0 contained, 1 open, 2 disclosed, for counts per cell (rows) and option (columns).
 
         A cell is contained if its whole interval lies within the limits and it has `kappa` people. Otherwise it is
         disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of
         their people: of two people, every count is within two, and that discloses nothing. If the tables behind an
         interval are `hypothetical`, it is contained only if all intervals around it that are as narrow as `tau` are.
+        `ends` are `least` and `most` of these people, for callers who have them.
         """
         width = upper - lower
         if people is None:
             return np.where(width <= self.tau, 2, 1).astype(np.int64)
         size = people[:, None]
-        least, most = self.least(people), self.most(people)
+        least, most = ends or (self.least(people), self.most(people))
         spare = self.tolerance(people)[:, None] - width
         around = np.maximum(spare, 0) if self.hypothetical else 0
         inside = (lower - around >= least) & (upper + around <= most) & (size >= self.kappa)

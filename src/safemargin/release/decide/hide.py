@@ -28,11 +28,11 @@ def dealt(pool: IntArray, people: IntArray) -> IntArray:
     [[2, 2], [1, 3]]
     """
     left, rows = pool.astype(np.int64), []
-    for group, size in enumerate(people.tolist()):
+    for size, rest in zip(people.tolist(), np.cumsum(people[::-1])[::-1].tolist(), strict=True):
         share = left * size
-        whole = share // max(int(people[group:].sum()), 1)
+        whole = share // max(rest, 1)
         # Largest remainders first; never more than is left, since the rest is at least as many people.
-        order = np.argsort(-(share - whole * int(people[group:].sum())), kind="stable")
+        order = np.argsort(-(share - whole * rest), kind="stable")
         row = whole.copy()
         row[order[: size - int(whole.sum())]] += 1
         rows.append(row)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from safemargin.core import Group, IntArray, Limits, Table
+from safemargin.core import Group, IntArray, Limits, Table, group_sums
 from safemargin.release.decide.coarsen import Merging, coarsen
 from safemargin.release.decide.hide import is_regular, next_cover, suppressed
 from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks, group_codes
@@ -51,8 +51,9 @@ def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
         for other, inner in enumerate(codes):
             if other == axis:
                 continue
-            pairs, where = np.unique(codes[axis] * len(splits[other].groups) + inner, return_inverse=True)
-            inside = np.bincount(where.ravel(), people)
+            both = codes[axis] * len(splits[other].groups) + inner
+            first, sums = group_sums(both, roll.counts)
+            pairs, inside = both[first], sums[:, 0]
             for pair in pairs[
                 NEARLY_ALL[1] * inside >= NEARLY_ALL[0] * sizes[pairs // len(splits[other].groups)]
             ].tolist():

@@ -38,7 +38,7 @@ from safemargin.core import (
 )
 from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.rule import Candidate, ReleaseRule, join
-from safemargin.release.decide.split import GroupBlock, Split, unmerged_split
+from safemargin.release.decide.split import GroupBlock, Split, group_codes, unmerged_split
 
 STEP = "deciding"
 """What progress calls this work."""
@@ -54,16 +54,20 @@ more counts."""
 
 def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
     """What closed forms show to be outside the strict limits; nothing if only the total is published."""
-    key = candidate.key()
-    if key not in rule.plain:  # each candidate is ranked, and the best of them proved
-        rule.plain[key] = _plainly_exposed(rule, candidate)
+    if not candidate.published:
+        return Proof((), {})
+    tables = candidate.tables(rule.table)
+    # Each candidate is ranked, and the best of them proved; and the rule often publishes the same of other answers.
+    key = tuple((t.axes, t.groups, *(a.tobytes() for a in (t.codes, t.option, t.lower, t.upper))) for t in tables)
+    if key not in rule.plain:
+        rule.plain[key] = _plainly_exposed(rule, tables)
     return rule.plain[key]
 
 
-def _plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
-    tables, limits, exposed = candidate.tables(rule.table), rule.limits.strict, Proof((), {})
+def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Proof:
+    limits, exposed = rule.limits.strict, Proof((), {})
     # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
-    for onlooker in [each for each in rule.onlookers if not each.facts] if candidate.published else ():
+    for onlooker in [each for each in rule.onlookers if not each.facts]:
         if onlooker.composition(rule.table.schema.names) == "joint":
             known = build_system(tables, onlooker, rule.slack)
             exposed = join(exposed, certify(known, limits, quick=True))
@@ -120,6 +124,16 @@ class Reasons:
     def roll(self) -> Tally:
         """How many people there are of every kind."""
         return self.rule.table.people(self.rule.table.schema.names)
+
+    @cached_property
+    def groups(self) -> list[IntArray]:
+        """Per axis and category the position of its group in the release."""
+        return [group_codes(split) for split in self.candidate.splits]
+
+    @cached_property
+    def everybody(self) -> int:
+        """All people on the roll."""
+        return int(self.roll.counts.sum())
 
     @cached_property
     def usual(self) -> list[IntArray]:
@@ -305,18 +319,20 @@ class Reasons:
     def _by_cells(self, axis: int, group: Group) -> Iterator[tuple[int, int]]:
         """Counts of a group for which Frechet's bounds, with the roll's caps, put a cell of it into the guard band."""
         strict, roll, totals = self.rule.limits.strict, self.roll, self.totals
-        codes = [self.rule.covers[axis].split.axis.index[category] for category in group]
-        inside = np.isin(roll.codes[:, axis], codes)
-        size, everybody = int(roll.counts[inside].sum()), int(roll.counts.sum())
+        member = np.zeros(len(self.rule.covers[axis].split.people), dtype=bool)
+        member[[self.rule.covers[axis].split.axis.index[category] for category in group]] = True
+        inside = np.flatnonzero(member[roll.codes[:, axis]])
+        codes, people = roll.codes[inside], roll.counts[inside, 0]
+        size, everybody = int(people.sum()), self.everybody
         for other, split in enumerate(self.candidate.splits):
             if other == axis or not split.is_published:
                 continue
-            within = np.bincount(roll.codes[inside, other], roll.counts[inside, 0], minlength=len(split.people))
-            for slice_ in split.groups:
-                both = int(within[[split.axis.index[category] for category in slice_]].sum())
+            within = np.bincount(self.groups[other][codes[:, other]], people, minlength=len(split.groups))
+            sizes = within.astype(np.int64)
+            ends = zip(split.groups, sizes.tolist(), strict.least(sizes), strict.most(sizes), strict=True)
+            for slice_, both, least, most in ends:
                 if slice_ in split.flagged or not both:
                     continue
-                least, most = strict.least(np.array([both]))[0], strict.most(np.array([both]))[0]
                 neither = everybody - size - split.size(slice_) + both
                 rest = totals - split.counts(slice_)
                 for option in range(len(least)):

@@ -79,7 +79,7 @@ class ReleaseRule:
     lot: Lot
     covers: tuple[Cover, ...]
     plain: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
-    """What closed forms showed of candidates that were looked at."""
+    """What closed forms showed of tables that were looked at; shared by the rules for other votes."""
     unexplained: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
     """The proofs of candidates that no answers were found to explain: they come up again without that demand."""
 
@@ -102,9 +102,7 @@ class ReleaseRule:
         ]
         total = Tally((), frozen([[]], 0), frozen(self.table.totals[None, :], len(schema.options)))
         covers = tuple(cover.with_votes(counts) for cover, counts in zip(self.covers, votes, strict=True))
-        return replace(
-            self, table=replace(self.table, votes=(*tallies, total)), covers=covers, plain={}, unexplained={}
-        )
+        return replace(self, table=replace(self.table, votes=(*tallies, total)), covers=covers, unexplained={})
 
     def first(self) -> Candidate:
         """The release before all tables are looked at together."""
