@@ -126,11 +126,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def fixture_alternatives(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def fixture_alternatives(request: pytest.FixtureRequest) -> Iterator[None]:
     """Computed in full, so that a slow machine shows the same."""
     wanted = request.node.get_closest_marker("alternatives") or "alternatives" in request.node.name
-    if wanted and RELEASE in sys.modules:
-        monkeypatch.setattr(sys.modules[RELEASE], "SECONDS", 1e6)
+    with pytest.MonkeyPatch.context() as patch:  # one of its own: that of the test is undone in the usual order
+        if wanted and RELEASE in sys.modules:
+            patch.setattr(sys.modules[RELEASE], "SECONDS", 1e6)
+        yield
 
 
 @pytest.fixture

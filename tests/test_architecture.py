@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -51,9 +51,14 @@ def dotted(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@lru_cache(maxsize=4)  # several questions are asked about one tree, and a walk takes as long as parsing
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
 def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str, str]]:
     """Every import statement with the full name it brings in and the local name it gives it."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node, alias.name, alias.asname or alias.name
@@ -67,7 +72,7 @@ def used(tree: ast.AST) -> set[str]:
     """Full names of everything imported or reached through the attributes of an import."""
     local = {here: name for _, name, here in imports(tree)}
     names = {name for _, name, _ in imports(tree)}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute):
             head, *rest = dotted(node).split(".")
             if head in local:
@@ -130,7 +135,7 @@ def faults(path: Path, package: Path = PACKAGE) -> list[str]:
         broken.append("uses opendp")
     if (part, path.name) != ("core", "randomness.py"):
         broken += [f"draws bits: {source}" for source in SOURCES_OF_BITS if any(is_within(n, source) for n in names)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [node for node in nodes(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     hidden = [name for function in functions for _, name, _ in imports(function) if is_within(name, package.name)]
     broken += [f"imports {name} inside a function" for name in hidden]
     if (lines := text.count("\n")) > 400:
