@@ -19,7 +19,7 @@ import httpx2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.aggregate.backends import PartyRole, block_size, make_backend
+from safemargin.aggregate.backends import PartyRole, add_up, block_size, make_backend
 from safemargin.aggregate.server import ask_over_http, collect
 from safemargin.aggregate.session import encode_numbers
 from safemargin.aggregate.session_file import Session, SessionFile, make_session
@@ -195,15 +195,15 @@ def simulate(
     generator = numpy_generator(seed)
     chosen = make_backend(backend, bits, clients)
     block = block_size(chosen)
-    sums: dict[str, list[IntArray]] = {role.name: [] for role in chosen.roles}
     expected = np.zeros(bits, dtype=np.int64)
-    for start in range(0, clients, block):
-        progress("adding up", start, clients)
-        values = generator.integers(0, 2, size=(min(block, clients - start), bits))
-        expected += values.sum(axis=0)
-        for role, rows in chosen.protect(values).items():
-            sums[role].append(chosen.add(role, rows))
-    totals = chosen.combine({role: chosen.add_sums(role, np.stack(parts)) for role, parts in sums.items()}, clients)
+
+    def blocks() -> Iterator[IntArray]:
+        for start in range(0, clients, block):
+            values = generator.integers(0, 2, size=(min(block, clients - start), bits))
+            np.add(expected, values.sum(axis=0), out=expected)
+            yield values
+
+    totals = add_up(chosen, blocks(), clients, progress)
     return Rehearsal(
         backend=backend,
         clients=clients,
