@@ -5,21 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from safemargin import ui
 from safemargin.election.verify import BoardCheck
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Grid,
-    Headline,
-    InTerminal,
-    OnPage,
-    Paragraph,
-    Points,
-    Report,
-    Result,
-    Section,
-    plural,
-)
 
 SEES = {
     "registrar": ("who is on the roll, and which key each person enrolled", "tokens, answers, records"),
@@ -72,7 +59,7 @@ class RehearsalFacts:
 
 
 @dataclass(frozen=True)
-class BoardFindings(Result):
+class BoardFindings(ui.Result):
     """Whether a board verifies, and if not, what is wrong where."""
 
     folder: Path
@@ -83,11 +70,11 @@ class BoardFindings(Result):
         """Whether nothing is wrong."""
         return not self.check.findings
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `election verify --json`."""
         check = self.check
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "verified": self.is_verified,
             "complete": check.complete,
             "certified": check.certified,
@@ -106,7 +93,7 @@ class BoardFindings(Result):
     def headline(self) -> str:
         """One sentence."""
         if not self.is_verified:
-            return f"The board does not verify: {plural(len(self.check.findings), 'finding')}."
+            return f"The board does not verify: {ui.plural(len(self.check.findings), 'finding')}."
         state = "The election is complete." if self.check.complete else "The election is not finished."
         return f"The board verifies: {self.check.entries:,} entries, {self.check.records:,} records. {state}"
 
@@ -118,18 +105,18 @@ class BoardFindings(Result):
             for name, noted in self.check.dimensions.items()
         ]
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """The verdict, the findings and the counts."""
-        return Report(
+        return ui.Report(
             "Board of an election",
-            Headline("sound" if self.is_verified else "unsound", self.headline),
-            Points(self.check.findings),
-            Grid(["dimension", "issued", "accepted", "opened"], self.rows),
+            ui.Headline("sound" if self.is_verified else "unsound", self.headline),
+            ui.Points(self.check.findings),
+            ui.Grid(["dimension", "issued", "accepted", "opened"], self.rows),
         )
 
 
 @dataclass(frozen=True)
-class ElectionRehearsal(Result):
+class ElectionRehearsal(ui.Result):
     """What happened in a rehearsal; the page states what each role could see."""
 
     facts: RehearsalFacts = field(hash=False)
@@ -139,9 +126,9 @@ class ElectionRehearsal(Result):
         """Whether all is as it should be."""
         return self.facts.holds
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `election rehearse --json`."""
-        return {"schema": SCHEMA, **_facts_document(self.facts)}
+        return {"schema": ui.SCHEMA, **_facts_document(self.facts)}
 
     @property
     def _reasons(self) -> list[str]:
@@ -165,7 +152,7 @@ class ElectionRehearsal(Result):
             rows.append([party, sees, never, kept or "files"])
         return rows
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """The verdict and the counts; on the page what each role could see."""
         document = _facts_document(self.facts)
         verdict = "The rehearsal ended in a certified release." if self.holds else "The rehearsal failed."
@@ -173,16 +160,18 @@ class ElectionRehearsal(Result):
             [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
             for name, n in document["dimensions"].items()
         ]
-        return Report(
+        return ui.Report(
             "What each role could see",
-            Headline("sound" if self.holds else "unsound", verdict),
+            ui.Headline("sound" if self.holds else "unsound", verdict),
             f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
-            Points([*self.facts.check.findings, *self._reasons]),
-            Grid(["dimension", "issued", "accepted", "opened"], rows),
-            InTerminal(*(Paragraph(f"{name}: {document[name]}", "quiet") for name in ("board", "release", "views"))),
-            OnPage(
-                Section("Roles", Grid(["party", "sees", "does not see", "keeps"], self.rows)),
-                Section("What remains", *RESIDUALS),
+            ui.Points([*self.facts.check.findings, *self._reasons]),
+            ui.Grid(["dimension", "issued", "accepted", "opened"], rows),
+            ui.InTerminal(
+                *(ui.Paragraph(f"{name}: {document[name]}", "quiet") for name in ("board", "release", "views"))
+            ),
+            ui.OnPage(
+                ui.Section("Roles", ui.Grid(["party", "sees", "does not see", "keeps"], self.rows)),
+                ui.Section("What remains", *RESIDUALS),
             ),
         )
 
@@ -210,17 +199,17 @@ def _facts_document(facts: RehearsalFacts) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Done(Result):
+class Done(ui.Result):
     """A step that was done: what was written, and what it says."""
 
     statement: str
     files: tuple[Path, ...] = ()
     details: dict[str, Any] = field(default_factory=dict, hash=False)
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of the command."""
-        return {"schema": SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
+        return {"schema": ui.SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """One sentence and the files."""
-        return Report("Election", self.statement, Points([str(path) for path in self.files]))
+        return ui.Report("Election", self.statement, ui.Points([str(path) for path in self.files]))
