@@ -5,8 +5,8 @@ from safemargin.aggregate.attacks import MOST_BITS_FOR_PERMANENTS, measure_attac
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.privacy import analyse_privacy
-from safemargin.aggregate.rehearse import run_session, simulate
-from safemargin.aggregate.report import AttackRates, PrivacyReport, RehearsalReport, StructureReport
+from safemargin.aggregate.rehearse import RehearsalReport, run_session, simulate
+from safemargin.aggregate.report import AttackRates, PrivacyReport, StructureReport
 from safemargin.aggregate.structure import candidates, decompose, hit_rate, interior_rate, support_size
 from safemargin.aggregate.sum import check_clients
 from safemargin.aggregate.views import Inspection, inspect
@@ -80,7 +80,7 @@ def rehearse(
     With `one_process`, all of them are simulated without sockets.
     """
     if one_process:
-        return RehearsalReport(simulate(clients, bits, backend=backend, seed=seed, progress=progress))
-    return RehearsalReport(
-        run_session(clients, bits, backend=backend, dropouts=dropouts, seed=seed, compare_bare=bare, progress=progress)
+        return simulate(clients, bits, backend=backend, seed=seed, progress=progress)
+    return run_session(
+        clients, bits, backend=backend, dropouts=dropouts, seed=seed, compare_bare=bare, progress=progress
     )

@@ -51,7 +51,7 @@ def _show_privacy(
 def _show_rehearsal(result: Any, page: Page = None, as_json: Json = False) -> None:
     """Print what happened; the exit code is 1 if the totals are wrong."""
     print_result(result, as_json, page)
-    if not result.rehearsal.holds:
+    if not result.holds:
         raise typer.Exit(1)
 
 
