@@ -54,7 +54,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "kinds": KINDS,
         "cell": chosen,
         "drawer": [] if chosen is None else _drawer(bench, inputs, chosen, document),
-        "typed_words": command("bound", bench.place.project.name if bench.place.project is not None else ""),
+        "typed_words": command("bound", bench.place.name),
         "cell_words": "" if chosen is None else command(*_arguments(bench, chosen.cell)),
         "named": "" if chosen is None else ui.named_cell_label(chosen.cell),
         "encoded": "" if chosen is None else urlencode(chosen.cell),
@@ -83,9 +83,8 @@ def _address(cell: Mapping[str, str], here: Mapping[str, str]) -> str:
 
 
 def _arguments(bench: Bench, cell: Mapping[str, str], option: str = "") -> list[str]:
-    name = bench.place.project.name if bench.place.project is not None else ""
     named = [f"--cell={axis}={category}" for axis, category in cell.items()]
-    return ["bound", name, *named, *([f"--cell=option={option}"] if option else [])]
+    return ["bound", bench.place.name, *named, *([f"--cell=option={option}"] if option else [])]
 
 
 def _pairs(inputs: Inputs, names: list[str]) -> ui.Part:

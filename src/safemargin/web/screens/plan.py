@@ -12,7 +12,7 @@ from safemargin.release.project import Project
 from safemargin.release.report.alternatives import PROTECTION_WORDS
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.groups import NOT_COMPUTED, Choice
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, PastRun, Screen, command, has_project
 from safemargin.web.edit import without
 from safemargin.web.screens.home import answers_of, estimate
 
@@ -57,8 +57,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 
 
 def _arguments(bench: Bench, name: str, *options: str) -> list[str]:
-    project = bench.place.project
-    return ["release", project.name if project is not None else "", "--out", name, "--draft", *options]
+    return ["release", bench.place.name, "--out", name, "--draft", *options]
 
 
 HOW = {"keep": "never merge", "join": "join", "free": "let the program decide about"}
@@ -269,8 +268,4 @@ def decide(bench: Bench, given: Given) -> str:
     return bench.run(_arguments(bench, name, *options), "The plan", f"plan?run={name}", estimate=first)
 
 
-def _is_there(bench: Bench) -> bool:
-    return bench.place.project is not None
-
-
-SCREEN = Screen("plan", "Plan", show, {"decide": decide, "try": attempt, "write": write}, _is_there)
+SCREEN = Screen("plan", "Plan", show, {"decide": decide, "try": attempt, "write": write}, has_project)
