@@ -10,7 +10,10 @@ import duckdb
 
 import safemargin
 from commands import Ran, Run
+from safemargin.swap.across import simulate_across
+from safemargin.swap.simulated import Simulated
 from safemargin.swap.swap import Swapped
+from safemargin.swap.targeted import Targeting, swap_targeted
 
 
 def others(path: Path, used: Iterable[str]) -> list[str]:
@@ -46,6 +49,21 @@ def swap_file(
         hold = others(path, [*swapped, *match, str(options.get("household"))])
     options = {"file_format": out.suffix[1:] if out.suffix in (".csv", ".parquet") else "parquet", **options}
     result = safemargin.swap(path, swapped=swapped, match=match, hold=hold, **options)
-    assert result.space is not None
+    shutil.copyfile(result.space.folder / result.file, out)
+    return result
+
+
+def swap_targeted_file(path: Path, out: Path, wish: Targeting, file_format: str = "parquet") -> Simulated:
+    """Swap households in pairs, and copy the result to `out`."""
+    result = swap_targeted(path, wish, file_format)
+    shutil.copyfile(result.space.folder / result.file, out)
+    return result
+
+
+def swap_across_file(
+    path: Path, out: Path, swapped: Sequence[str], match: Sequence[str], loose: Sequence[str], **options: Any
+) -> Simulated:
+    """Swap within strata and across them, and copy the result to `out`."""
+    result = simulate_across(path, swapped=swapped, match=match, loose=loose, **options)
     shutil.copyfile(result.space.folder / result.file, out)
     return result

@@ -44,14 +44,14 @@ def test_the_black_box(tmp_path: Path) -> None:
 
 def test_killing_every_role_loses_and_doubles_nothing(tmp_path: Path) -> None:
     found = election.rehearse(tmp_path / "out", voters=30, seed=1, kill=True)
-    assert not found.facts.check.findings and found.facts.check.complete, found.to_json()
-    assert found.facts.lost == 0 and found.facts.kills >= 22, "every role twice"
-    assert all(noted["accepted"] <= noted["issued"] <= 30 for noted in found.facts.check.dimensions.values())
+    assert not found.check.findings and found.check.complete, found.to_json()
+    assert found.lost == 0 and found.kills >= 22, "every role twice"
+    assert all(noted["accepted"] <= noted["issued"] <= 30 for noted in found.check.dimensions.values())
 
 
 def test_killing_every_role_on_postgres(tmp_path: Path, postgres: str) -> None:
     found = election.rehearse(tmp_path / "out", voters=30, seed=3, kill=True, database=postgres)
-    assert not found.facts.check.findings and found.facts.lost == 0 and found.facts.kills, found.to_json()
+    assert not found.check.findings and found.lost == 0 and found.kills, found.to_json()
 
 
 def test_a_rehearsal_below_the_minimum_says_so(tmp_path: Path) -> None:

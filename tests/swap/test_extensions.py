@@ -312,8 +312,7 @@ import safemargin
 from safemargin.swap.tables import Run
 write = Run.write
 def killed(self, *options):
-    write(self, *options)
-    print(options[0], flush=True)
+    print(options[0] / write(self, *options), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 Run.write = killed
 safemargin.swap(sys.argv[1], swapped=["tract"], match=["state"], hold=["size"], rate="0.1").write(sys.argv[2])

@@ -21,11 +21,10 @@ from safemargin.guarantees.rules import chained, compose_parts
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import ptable, request
 from safemargin.swap import targeted
-from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk
 from safemargin.swap.simulated import counts_chart, errors_chart
-from safemargin.swap.targeted import Targeting, swap_targeted
-from swap_files import swap_file
+from safemargin.swap.targeted import Targeting
+from swap_files import swap_across_file, swap_file, swap_targeted_file
 
 GEOGRAPHY = ("state", "county", "tract", "block")
 MATCH = ("adults", "minors", "tenure")
@@ -76,7 +75,7 @@ WISH = Targeting(GEOGRAPHY, MATCH, Risk(TWENTIETH), ("race",), None, ("race",), 
 @pytest.mark.parametrize("seed", range(4))
 def test_targeted_pairs_keep_what_they_should(seed: int, tmp_path: Path) -> None:
     path, out = written(tmp_path / "homes.csv", HEAD, homes(seed)), tmp_path / "out.csv"
-    found = swap_targeted(path, out, WISH, file_format="csv")
+    found = swap_targeted_file(path, out, WISH, file_format="csv")
     state_level = "state", *MATCH
     for kept in (
         state_level,
@@ -106,7 +105,7 @@ def test_who_is_unique_moves(file: Path, tmp_path: Path) -> None:
     }
     assert len(alone) > 20
     for _ in range(3):
-        found = swap_targeted(file, out, WISH)
+        found = swap_targeted_file(file, out, WISH)
         where = " or ".join(f"a.{name} <> b.{name}" for name in GEOGRAPHY)
         query = f"select a.id from '{file}' a join '{out}' b on a.id = b.id where {where}"
         assert alone <= {row[0] for row in duckdb.sql(query).fetchall()}
@@ -117,7 +116,9 @@ def test_who_is_unique_moves(file: Path, tmp_path: Path) -> None:
 
 def test_unique_in_a_wider_area(file: Path, tmp_path: Path) -> None:
     one, other = (
-        swap_targeted(file, tmp_path / "out.parquet", Targeting(GEOGRAPHY, MATCH, Risk(Fraction(0)), ("race",), within))
+        swap_targeted_file(
+            file, tmp_path / "out.parquet", Targeting(GEOGRAPHY, MATCH, Risk(Fraction(0)), ("race",), within)
+        )
         for within in (None, "county")
     )
     assert one.selected > other.selected  # at a rate of 0 only those who are unique
@@ -126,15 +127,17 @@ def test_unique_in_a_wider_area(file: Path, tmp_path: Path) -> None:
 
 def test_a_cap_keeps_those_most_at_risk(file: Path, tmp_path: Path) -> None:
     wish = Targeting(GEOGRAPHY, MATCH, Risk(Fraction(1, 2)), ("race",), most=Fraction(1, 10))
-    found = swap_targeted(file, tmp_path / "out.parquet", wish)
+    found = swap_targeted_file(file, tmp_path / "out.parquet", wish)
     sizes = duckdb.sql(f"select count(*) from '{file}' group by state").fetchall()
     assert found.selected == sum(size // 10 for (size,) in sizes)
-    free = swap_targeted(file, tmp_path / "free.parquet", Targeting(GEOGRAPHY, MATCH, Risk(Fraction(0)), ("race",)))
+    free = swap_targeted_file(
+        file, tmp_path / "free.parquet", Targeting(GEOGRAPHY, MATCH, Risk(Fraction(0)), ("race",))
+    )
     assert found.counts["why selected"]["unique"] == free.selected < found.selected
 
 
 def test_targeted_pairs_guarantee_nothing(file: Path, tmp_path: Path) -> None:
-    found = swap_targeted(file, tmp_path / "out.parquet", WISH)
+    found = swap_targeted_file(file, tmp_path / "out.parquet", WISH)
     guarantee = found.guarantee
     assert guarantee.epsilon == math.inf and guarantee.amount == "no finite budget"
     assert [str(each) for each in guarantee.invariants] == [
@@ -144,7 +147,7 @@ def test_targeted_pairs_guarantee_nothing(file: Path, tmp_path: Path) -> None:
     words = " ".join(guarantee.remarks)
     assert "not a protection with a guarantee" in words and "Witness: households A, B and C" in words
     assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
-    plain = swap_targeted(file, tmp_path / "plain.parquet", Targeting(GEOGRAPHY, MATCH, Risk(TWENTIETH)))
+    plain = swap_targeted_file(file, tmp_path / "plain.parquet", Targeting(GEOGRAPHY, MATCH, Risk(TWENTIETH)))
     assert "Witness" in " ".join(plain.guarantee.remarks)
     other = plain.beside
     assert other is not None and other.rate == Fraction(plain.changed, plain.records)
@@ -191,7 +194,7 @@ def test_people_in_households(tmp_path: Path) -> None:
         household="hh",
         age="age",
     )
-    found = swap_targeted(path, out, wish, file_format="csv")
+    found = swap_targeted_file(path, out, wish, file_format="csv")
     assert found.records == 300 and found.changed > 10 and found.counts["why selected"]["rare value"] > 0
     homes_of = "select list_sort(list(age || race)) from '{}' group by hh"
     before, after = (Counter(map(str, duckdb.sql(homes_of.format(each)).fetchall())) for each in (path, out))
@@ -226,7 +229,7 @@ def test_across_strata_households_by_county_are_kept_and_people_are_not(househol
             rate=Fraction(1, 4),
             alpha=Fraction(1, 2),
             file_format="csv",
-            **options,  # type: ignore[arg-type]
+            **options,
         )
         assert sorted(duckdb.sql(kept.format(path)).fetchall()) == sorted(duckdb.sql(kept.format(out)).fetchall())
         differs += sorted(duckdb.sql(total.format(path)).fetchall()) != sorted(duckdb.sql(total.format(out)).fetchall())
@@ -237,14 +240,14 @@ def test_across_strata_households_by_county_are_kept_and_people_are_not(househol
 
 def across(file: Path, out: Path, **options: object) -> Guarantee:
     given: dict[str, object] = {"rate": TWENTIETH, "alpha": Fraction(1, 10), **options}
-    return swap_across_file(file, out, ["county"], ["state", "adults"], ["adults"], **given).guarantee  # type: ignore[arg-type]
+    return swap_across_file(file, out, ["county"], ["state", "adults"], ["adults"], **given).guarantee
 
 
 def test_what_is_not_known_is_neither_ranked_nor_added(file: Path, tmp_path: Path) -> None:
     unknown = across(file, tmp_path / "a.parquet")
     assert unknown.budget is None and unknown.epsilon is None and unknown.amount == "budget not known"
     assert guarantee_from(json.loads(json.dumps(document(unknown))), "x") == unknown
-    nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
+    nothing = swap_targeted_file(file, tmp_path / "t.parquet", WISH).guarantee
     known = swap_file(
         file, tmp_path / "s.parquet", ["county"], ["state"], ["adults"], rate=TWENTIETH, unit="household"
     ).guarantee
@@ -287,7 +290,7 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
         assert compare(guarantee, other).block("budget").standing is Standing.UNKNOWN
     with pytest.raises(InputError, match="is not known"):
         compose_parts([guarantee], "once")
-    nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
+    nothing = swap_targeted_file(file, tmp_path / "t.parquet", WISH).guarantee
     assert chained(nothing, alone.guarantee).remarks == ()
     assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
 
@@ -302,11 +305,11 @@ def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path
         guarantee = swap_file(path, out, ["block"], ["state"], rate=TWENTIETH, **more).guarantee  # type: ignore[arg-type]
     elif way == "targeted":
         wish = Targeting(("state", "block"), ("adults",), Risk(TWENTIETH), household="hh", age="age")
-        guarantee = swap_targeted(path, out, wish, file_format="csv").guarantee
+        guarantee = swap_targeted_file(path, out, wish, file_format="csv").guarantee
     else:
         size = "household_size"
         loose = {"rate": TWENTIETH, "alpha": TWENTIETH, "household": "hh", "file_format": "csv"}
-        guarantee = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee  # type: ignore[arg-type]
+        guarantee = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee
     assert guarantee.population.determines == tuple(
         ("people", name) for name in ("tenure", "age", "race", "imputed", "key")
     )
@@ -462,14 +465,14 @@ def test_wrong_pairs_are_not_written(file: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(targeted, "pair_up", wrong)
     out = tmp_path / "out.parquet"
     with pytest.raises(AssertionError, match="does not match; nothing was written"):
-        swap_targeted(file, out, WISH)
+        swap_targeted_file(file, out, WISH)
     assert not out.exists()
 
 
 def test_nobody_to_exchange_with(tmp_path: Path) -> None:
     rows = [("s", f"b{n % 2}", n, "x") for n in range(6)]
     path = written(tmp_path / "h.csv", ("state", "block", "size", "race"), rows)
-    found = swap_targeted(path, tmp_path / "o.csv", Targeting(("state", "block"), ("size",), Risk(Fraction(1))))
+    found = swap_targeted_file(path, tmp_path / "o.csv", Targeting(("state", "block"), ("size",), Risk(Fraction(1))))
     assert (found.selected, found.changed, found.beside) == (6, 0, None)
     assert "Nothing is guaranteed" in found.to_html()
     assert found.counts["partner"]["nobody that matches"] == 6
@@ -483,7 +486,7 @@ def test_equal_records_of_a_stratum_are_one_kind_beside_too(tmp_path: Path) -> N
     for times in (1, 20):
         path = written(tmp_path / "h.csv", head, rows * times)
         out = tmp_path / f"{times}.parquet"
-        found = swap_across_file(path, out, ["county"], ["state", "size"], ["size"], **options)  # type: ignore[arg-type]
+        found = swap_across_file(path, out, ["county"], ["state", "size"], ["size"], **options)
         assert found.beside is not None
         assert f"{3 * times} records in the largest stratum" in found.beside.guarantee.varies
         assert found.beside.guarantee.epsilon == pytest.approx(math.log(3 * times + 1))
@@ -493,7 +496,7 @@ def test_absent_values(tmp_path: Path) -> None:
     rows = [("s", n % 3 or "", n % 5 or "", n % 2 or "") for n in range(120)]
     path = written(tmp_path / "h.csv", ("state", "county", "block", "race"), rows)
     wish = Targeting(("state", "county", "block"), (), Risk(Fraction(1, 5)), ("race",), rare=("race",))
-    found = swap_targeted(path, tmp_path / "o.csv", wish, file_format="csv")
+    found = swap_targeted_file(path, tmp_path / "o.csv", wish, file_format="csv")
     assert found.changed > 0 and counted(path, "county", "block") == counted(tmp_path / "o.csv", "county", "block")
 
 
@@ -503,6 +506,6 @@ def test_picture_is_valid() -> None:
 
 
 def test_picture_of_errors_is_valid(file: Path, tmp_path: Path) -> None:
-    found = swap_targeted(file, tmp_path / "out.parquet", WISH)
+    found = swap_targeted_file(file, tmp_path / "out.parquet", WISH)
     for each in (found, replace(found, beside=None)):
         validate(errors_chart(each))

@@ -5,8 +5,8 @@ from safemargin.aggregate.attacks import MOST_BITS_FOR_PERMANENTS, measure_attac
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.privacy import analyse_privacy
-from safemargin.aggregate.rehearse import run_session, simulate
-from safemargin.aggregate.report import AttackRates, PrivacyReport, RehearsalReport, StructureReport
+from safemargin.aggregate.rehearse import RehearsalReport, run_session, simulate
+from safemargin.aggregate.report import AttackRates, PrivacyReport, StructureReport
 from safemargin.aggregate.structure import candidates, decompose, hit_rate, interior_rate, support_size
 from safemargin.aggregate.sum import check_clients
 from safemargin.aggregate.views import Inspection, inspect
@@ -16,7 +16,7 @@ VARIANTS = ("full", "two-layer", "compressed", "shuffled", "shares")
 
 
 def views(data: Data, *, backend: str = "shares", client: str = "client") -> Inspection:
-    """What every party of a sum sees, byte for byte, and what coalitions work out."""
+    """Show what every party of a sum sees, byte for byte, and what coalitions work out."""
     answers = read_answers(data, client)
     check_clients(answers)
     made = make_backend(backend, len(answers.questions), len(answers.clients), answers.largest)
@@ -26,19 +26,22 @@ def views(data: Data, *, backend: str = "shares", client: str = "client") -> Ins
 def attack(
     *, variant: str = "full", bits: int = 10, weights: int = 20, trials: int = 300, seed: int = 0
 ) -> AttackRates:
-    """Every attack on simulated clients, and how often it is right."""
+    """Try every attack on simulated clients and measure how often it is right."""
     if variant not in VARIANTS:
         raise InputError(f"variant = {variant!r}: must be one of {', '.join(VARIANTS)}")
     return AttackRates(variant, bits, weights, measure_attacks(variant, bits, weights, trials, seed))
 
 
 def privacy(*, bits: int = 100, weights: int = 9, delta: float = 1e-6, clients: int = 1000) -> PrivacyReport:
-    """What one masked number discloses: the paper's figures and valid ones."""
+    """Show what one masked number discloses: the paper's figures and valid ones."""
     return PrivacyReport(analyse_privacy(bits, weights, delta, clients))
 
 
 def structure(*, bits: int = 2, weights: int = 18, draws: int = 200, seed: int = 0) -> StructureReport:
-    """Quantities of the paper's hardness section on simulated masks; hit rates and permanents for at most 3 bits."""
+    """Show quantities of the paper's hardness section on simulated masks.
+
+    Hit rates and permanents are computed for at most 3 bits.
+    """
     generator = numpy_generator(seed)
 
     def draw(bound: int, shape: tuple[int, ...]) -> IntArray:
@@ -72,9 +75,12 @@ def rehearse(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> RehearsalReport:
-    """All parties as processes on this machine, with failures; with `one_process` a simulation without sockets."""
+    """Run all parties as processes on this machine, with failures, and check the totals.
+
+    With `one_process`, all of them are simulated without sockets.
+    """
     if one_process:
-        return RehearsalReport(simulate(clients, bits, backend=backend, seed=seed, progress=progress))
-    return RehearsalReport(
-        run_session(clients, bits, backend=backend, dropouts=dropouts, seed=seed, compare_bare=bare, progress=progress)
+        return simulate(clients, bits, backend=backend, seed=seed, progress=progress)
+    return run_session(
+        clients, bits, backend=backend, dropouts=dropouts, seed=seed, compare_bare=bare, progress=progress
     )

@@ -6,7 +6,7 @@ statements about hardness (section 6) are about computing a density; none of the
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -241,9 +241,7 @@ def _equal_weights(bits: int, decoys: int, trials: int, draw: Draw) -> Rate:
     weights = np.full((trials, decoys), (scale - unit) // decoys, dtype=np.int64)
     masked = mask_bits(mask, truth, draw, weights)
     rate = _rate_of("lattice", lattice, masked, truth)
-    return Rate(
-        rate.name, rate.of, rate.rate, rate.interval, rate.trials, "with equal weights, which the product refuses"
-    )
+    return replace(rate, note="with equal weights, which the product refuses")
 
 
 def _features(mask: Mask, matrix: IntArray) -> FloatArray:

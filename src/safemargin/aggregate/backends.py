@@ -5,14 +5,14 @@ them on in random order); the server puts the roles' results together. All of it
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from safemargin.aggregate.mask import Draw, Mask, mask_bits, unmask
-from safemargin.core import InputError, IntArray, system_below
+from safemargin.core import InputError, IntArray, Progress, system_below
 
 Messages = dict[str, IntArray]
 """One row of whole numbers per client, by role."""
@@ -339,3 +339,15 @@ def make_backend(name: str, questions: int, clients: int, largest: int = 1) -> B
 def block_size(backend: Backend) -> int:
     """Clients whose messages are in memory at once: about 50 MB, since a masked matrix of 100 bits takes 320 kB."""
     return max(1, min(20_000, 50_000_000 // max(1, backend.bytes_per_client)))
+
+
+def add_up(backend: Backend, blocks: Iterable[IntArray], clients: int, progress: Progress) -> IntArray:
+    """Totals by question: clients protect, roles add, the server combines; block by block."""
+    sums: dict[str, list[IntArray]] = {role.name: [] for role in backend.roles}
+    done = 0
+    for values in blocks:
+        progress("adding up", done, clients)
+        for role, rows in backend.protect(values).items():
+            sums[role].append(backend.add(role, rows))
+        done += len(values)
+    return backend.combine({role: backend.add_sums(role, np.stack(parts)) for role, parts in sums.items()}, clients)

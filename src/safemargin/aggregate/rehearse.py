@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -19,12 +19,13 @@ import httpx2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.aggregate.backends import PartyRole, block_size, make_backend
+from safemargin.aggregate.backends import PartyRole, add_up, block_size, make_backend
 from safemargin.aggregate.server import ask_over_http, collect
 from safemargin.aggregate.session import encode_numbers
 from safemargin.aggregate.session_file import Session, SessionFile, make_session
 from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import Generator, InputError, IntArray, OutputError, Progress, no_progress, numpy_generator
+from safemargin.ui import SCHEMA, Document, Figures, Report, Result
 
 PATIENCE = 60.0
 """Seconds until a party that does not answer counts as failed."""
@@ -34,8 +35,8 @@ SENDERS = 16
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """What happened to every client, and whether the totals are exact."""
+class RehearsalReport(Result):
+    """A session on this machine: what happened to every client, and whether the totals are exact."""
 
     backend: str
     clients: int
@@ -44,7 +45,7 @@ class Rehearsal:
     dropped: int
     lost: int
     doubled: int
-    refused: dict[str, int]
+    refused: dict[str, int] = field(hash=False)
     restarts: int
     exact: bool
     seconds: float
@@ -55,6 +56,25 @@ class Rehearsal:
     def holds(self) -> bool:
         """Whether nothing was lost or counted twice."""
         return self.exact and self.lost == 0 and self.doubled == 0
+
+    def to_json(self) -> Document:
+        """The document of `aggregate rehearse --json`."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def to_report(self) -> Report:
+        figures = {
+            "clients": self.clients,
+            "counted": self.counted,
+            "dropped out": self.dropped,
+            "lost though acknowledged": self.lost,
+            "counted twice": self.doubled,
+            "messages refused": sum(self.refused.values()),
+            "parties killed and restarted": self.restarts,
+            "totals exact": "yes" if self.exact else "no",
+            "seconds": f"{self.seconds:.1f}",
+            "bytes per client": self.bytes_per_client,
+        }
+        return Report("Rehearsal", f"Backend {self.backend}, every party a process of its own.", Figures(figures))
 
 
 @dataclass(frozen=True)
@@ -140,7 +160,7 @@ def run_session(
     seed: int = 0,
     compare_bare: bool = False,
     progress: Progress = no_progress,
-) -> Rehearsal:
+) -> RehearsalReport:
     """Run a session with made-up clients over real sockets: dropouts, repeated, changed and torn messages, and a party
     that is killed and started again. All of them happen in every run; only their number depends on `dropouts`.
     """
@@ -166,7 +186,7 @@ def run_session(
         drive.close()
     expected = {_name(client) for client in acknowledged}
     chosen = [int(name.removeprefix("client ")) for name in summed.clients]
-    return Rehearsal(
+    return RehearsalReport(
         backend=backend,
         clients=clients,
         questions=bits,
@@ -190,22 +210,22 @@ def simulate(
     backend: str = "shares",
     seed: int = 0,
     progress: Progress = no_progress,
-) -> Rehearsal:
+) -> RehearsalReport:
     """All clients and parties in one process, for numbers that sockets cannot carry here: same messages, no network."""
     started = time.monotonic()
     generator = numpy_generator(seed)
     chosen = make_backend(backend, bits, clients)
     block = block_size(chosen)
-    sums: dict[str, list[IntArray]] = {role.name: [] for role in chosen.roles}
     expected = np.zeros(bits, dtype=np.int64)
-    for start in range(0, clients, block):
-        progress("adding up", start, clients)
-        values = generator.integers(0, 2, size=(min(block, clients - start), bits))
-        expected += values.sum(axis=0)
-        for role, rows in chosen.protect(values).items():
-            sums[role].append(chosen.add(role, rows))
-    totals = chosen.combine({role: chosen.add_sums(role, np.stack(parts)) for role, parts in sums.items()}, clients)
-    return Rehearsal(
+
+    def blocks() -> Iterator[IntArray]:
+        for start in range(0, clients, block):
+            values = generator.integers(0, 2, size=(min(block, clients - start), bits))
+            np.add(expected, values.sum(axis=0), out=expected)
+            yield values
+
+    totals = add_up(chosen, blocks(), clients, progress)
+    return RehearsalReport(
         backend=backend,
         clients=clients,
         questions=bits,

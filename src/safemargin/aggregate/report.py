@@ -4,17 +4,7 @@ from dataclasses import asdict, dataclass, field
 
 from safemargin.aggregate.attacks import Rate
 from safemargin.aggregate.privacy import PrivacyFigures, cost_bits, paper_full_figures
-from safemargin.aggregate.rehearse import Rehearsal
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Figures,
-    Grid,
-    Paragraph,
-    Report,
-    Result,
-    plural,
-)
+from safemargin.ui import SCHEMA, Document, Grid, Paragraph, Report, Result, plural
 
 LEARNS = {
     "shares": "No single aggregator learns anything; all of them together learn every answer.",
@@ -175,58 +165,9 @@ class StructureReport(Result):
         """The document of `aggregate structure --json`."""
         return {"schema": SCHEMA, **asdict(self)}
 
-    @property
-    def rows(self) -> list[list[str]]:
-        """Name and value."""
-        return [[name, f"{value:,.4g}"] for name, value in self.values.items()]
-
     def to_report(self) -> Report:
         return Report(
             "Structure of masked matrices",
             f"{plural(self.bits, 'bit')} per client, {self.weights} decoys.",
             Grid(["quantity", "value"], [[name, f"{value:,.4g}"] for name, value in self.values.items()]),
         )
-
-
-@dataclass(frozen=True)
-class RehearsalReport(Result):
-    """A session on this machine."""
-
-    rehearsal: Rehearsal
-
-    def to_json(self) -> Document:
-        """The document of `aggregate rehearse --json`."""
-        return {"schema": SCHEMA, **asdict(self.rehearsal)}
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """What happened, in words."""
-        run = self.rehearsal
-        return [
-            ["clients", f"{run.clients:,}"],
-            ["counted", f"{run.counted:,}"],
-            ["dropped out", f"{run.dropped:,}"],
-            ["lost though acknowledged", f"{run.lost:,}"],
-            ["counted twice", f"{run.doubled:,}"],
-            ["messages refused", f"{sum(run.refused.values()):,}"],
-            ["parties killed and restarted", f"{run.restarts}"],
-            ["totals exact", "yes" if run.exact else "no"],
-            ["seconds", f"{run.seconds:.1f}"],
-            ["bytes per client", f"{run.bytes_per_client:,}"],
-        ]
-
-    def to_report(self) -> Report:
-        run = self.rehearsal
-        figures = {
-            "clients": run.clients,
-            "counted": run.counted,
-            "dropped out": run.dropped,
-            "lost though acknowledged": run.lost,
-            "counted twice": run.doubled,
-            "messages refused": sum(run.refused.values()),
-            "parties killed and restarted": run.restarts,
-            "totals exact": "yes" if run.exact else "no",
-            "seconds": f"{run.seconds:.1f}",
-            "bytes per client": run.bytes_per_client,
-        }
-        return Report("Rehearsal", f"Backend {run.backend}, every party a process of its own.", Figures(figures))

@@ -8,7 +8,8 @@ one party only is lost for everybody alike, and a message that comes late or twi
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,18 @@ CREATE TABLE IF NOT EXISTS message (client TEXT PRIMARY KEY, digest TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, number INTEGER NOT NULL);
 """
 EARLIER = "CREATE TABLE IF NOT EXISTS earlier (digest TEXT, client TEXT, PRIMARY KEY (digest, client));"
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of it, or nothing."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
 
 
 def set_digest(clients: Iterable[str]) -> str:
@@ -104,16 +117,11 @@ class SessionParty:
         The same message again is acknowledged again; another one under the same client is refused.
         """
         answers: list[str | None] = []
-        self.database.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self.database):
             state = self.state
             for client, body in messages:
                 answers.append(self._accept(client, body, state))
             self.count_refusals(filter(None, answers))
-            self.database.execute("COMMIT")
-        except BaseException:
-            self.database.execute("ROLLBACK")
-            raise
         return answers
 
     def count_refusals(self, reasons: Iterable[str]) -> None:
@@ -163,11 +171,10 @@ class SessionParty:
         if missing := chosen - set(self.close()):
             raise InputError(f"{len(missing):,} clients of the set never reached this party")
         self.sums.admit(chosen, self.least)  # a party that is killed here admits the same set again
-        self.database.execute("BEGIN IMMEDIATE")
-        self.database.execute("CREATE TABLE IF NOT EXISTS chosen (client TEXT PRIMARY KEY)")
-        self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(client,) for client in sorted(chosen)])
-        self.database.execute("UPDATE session SET state = ?, agreed = ?", (AGREED, digest))
-        self.database.execute("COMMIT")
+        with transaction(self.database):
+            self.database.execute("CREATE TABLE IF NOT EXISTS chosen (client TEXT PRIMARY KEY)")
+            self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(name,) for name in sorted(chosen)])
+            self.database.execute("UPDATE session SET state = ?, agreed = ?", (AGREED, digest))
         return digest
 
     def messages(self) -> IntArray:
@@ -219,17 +226,12 @@ class SetLedger:
 
     def admit(self, clients: frozenset[str], least: int) -> None:
         """Record a set, or refuse it because of an earlier one; both in one transaction."""
-        self.database.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self.database):
             check_overlap(stored_sets(self.database), clients, least)
             digest = set_digest(clients)
             self.database.executemany(
                 "INSERT OR IGNORE INTO earlier VALUES (?, ?)", [(digest, client) for client in sorted(clients)]
             )
-            self.database.execute("COMMIT")
-        except BaseException:
-            self.database.execute("ROLLBACK")
-            raise
 
 
 def stored_sets(database: sqlite3.Connection) -> list[frozenset[str]]:

@@ -4,13 +4,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from safemargin.aggregate.answers import ClientAnswers, Data, read_answers
-from safemargin.aggregate.backends import Backend, block_size, make_backend
+from safemargin.aggregate.backends import add_up, block_size, make_backend
 from safemargin.aggregate.report import AggregateSum
 from safemargin.aggregate.session import LEAST_CLIENTS, SetLedger, check_overlap
-from safemargin.core import InputError, IntArray, Progress, no_progress
+from safemargin.core import InputError, Progress, no_progress
 from safemargin.ui import write_text
 
 
@@ -25,11 +23,12 @@ def sum(
     ledger: Path | str | None = None,
     progress: Progress = no_progress,
 ) -> AggregateSum:
-    """Exact totals of every question, by a backend that shows no party a single answer (or says that it does).
+    """Add up clients' answers exactly; no party sees a single answer.
 
-    `largest` is the largest answer that is allowed (public); without it, the smallest `2^d - 1` that holds all of them.
-    `earlier` are data that were summed before: a sum whose difference with one of them is about fewer than `least`
-    clients is refused. `ledger` is a file that remembers them: it is asked and written before totals are given.
+    The `backend` says what parties learn, where that is more. `largest` is the largest answer that is allowed
+    (public); without it, the smallest `2^d - 1` that holds all of them. `earlier` are data that were summed before: a
+    sum whose difference with one of them is about fewer than `least` clients is refused. `ledger` is a file that
+    remembers them: it is asked and written before totals are given.
     """
     answers = read_answers(data, client)
     if least < LEAST_CLIENTS:
@@ -41,7 +40,9 @@ def sum(
     check_overlap([frozenset(each.clients) for each in before], frozenset(answers.clients), least)
     chosen = make_backend(backend, len(answers.questions), len(answers.clients), largest or answers.largest)
     started = time.perf_counter()
-    totals = add_up(chosen, answers, progress)
+    block = block_size(chosen)
+    blocks = (answers.values[start : start + block] for start in range(0, len(answers.clients), block))
+    totals = add_up(chosen, blocks, len(answers.clients), progress)
     if ledger is not None:  # last of all: what was refused was not summed
         SetLedger(Path(ledger)).admit(frozenset(answers.clients), least)
     return AggregateSum(
@@ -59,19 +60,6 @@ def check_clients(answers: ClientAnswers, least: int = LEAST_CLIENTS) -> None:
     """Refuse sums over too few clients."""
     if len(answers.clients) < least:
         raise InputError(f"{len(answers.clients)} clients: a sum needs at least {least}")
-
-
-def add_up(backend: Backend, answers: ClientAnswers, progress: Progress = no_progress) -> IntArray:
-    """Totals by question: clients protect, roles add, the server combines; block by block."""
-    count = len(answers.clients)
-    block = block_size(backend)
-    sums: dict[str, list[IntArray]] = {role.name: [] for role in backend.roles}
-    for start in range(0, count, block):
-        progress("adding up", start, count)
-        messages = backend.protect(answers.values[start : start + block])
-        for role, rows in messages.items():
-            sums[role].append(backend.add(role, rows))
-    return backend.combine({role: backend.add_sums(role, np.stack(parts)) for role, parts in sums.items()}, count)
 
 
 def write_tally(result: AggregateSum, path: Path, axis: str | None = None) -> None:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.aggregate.backends import Backend, Messages, PolyVeil, Shamir, Shares
+from safemargin.aggregate.backends import Backend, Messages, PolyVeil
 from safemargin.aggregate.session import encode_numbers, shuffled_order
 from safemargin.core import IntArray
 from safemargin.ui import SCHEMA, Document, Grid, Report, Result
@@ -54,24 +54,14 @@ def coalition_learns(backend: Backend, messages: Messages, roles: set[str]) -> I
     Additive shares need all parties, Shamir's the threshold; the two sides of PolyVeil undo the mask by subtraction,
     because both know whom a message is from.
     """
-    names = {role.name for role in backend.roles}
-    if isinstance(backend, Shares):
-        if not names <= roles:
-            return None
-        return np.stack([backend.combine({r: messages[r][t] for r in names}, 1) for t in range(_clients(messages))])
-    if isinstance(backend, Shamir):
-        held = [role.name for role in backend.roles if role.name in roles]
-        if len(held) < backend.threshold:
-            return None
-        return np.stack([backend.combine({r: messages[r][t] for r in held}, 1) for t in range(_clients(messages))])
-    assert isinstance(backend, PolyVeil)
-    if names <= roles:
+    held = [role.name for role in backend.roles if role.name in roles]
+    if len(held) >= backend.needed:
+        clients = range(len(messages[held[0]]))
         return np.stack(
-            [
-                backend.combine({r: backend.add(r, messages[r][t : t + 1]) for r in names}, 1)
-                for t in range(_clients(messages))
-            ]
+            [backend.combine({r: backend.add(r, messages[r][t : t + 1]) for r in held}, 1) for t in clients]
         )
+    if not isinstance(backend, PolyVeil):
+        return None
     if backend.first.forwards == "named" and backend.first.name in roles:
         return _matched(backend, messages, backend.first.name)
     if {backend.first.relay, backend.second.name} <= roles:
@@ -188,7 +178,3 @@ def _matched(backend: PolyVeil, messages: Messages, named: str) -> IntArray | No
         answers.append(np.array(bits[0]) // backend.mask.unit)
     weights = 1 << np.arange(backend.digits)
     return np.stack([bits.reshape(-1, backend.digits) @ weights for bits in answers])
-
-
-def _clients(messages: Messages) -> int:
-    return len(next(iter(messages.values())))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
@@ -49,28 +50,19 @@ def audit(
 
     `tables` are tidy tables or outputs of other tools: files, DataFrames, Arrow tables, rows or `PublishedTable`s.
     The `manifest` of a release states its target, and then its rule is known. A printed group of 1 to 3 people is a
-    finding; with `kappa`, one of fewer than that many. `target` names the axes whose cells are
-    bounded. With `decide`, cells are only classified against `tau`. `earlier` are tables published before, with
-    `earlier_roll`. `certificate` is a file for a proof of every interval; the tables must then be files.
+    finding; with `kappa`, one of fewer than that many. `target` names the axes whose cells are bounded. With `decide`,
+    cells are only classified against `tau`. `earlier` are tables published before, with `earlier_roll`. `certificate`
+    is a file for a proof of every interval; the tables must then be files.
     """
     if decide and certificate is not None:
         raise InputError("certificate: proves every interval, but decide leaves most of them unknown; give one of them")
     published = tables if isinstance(tables, Publication) else Publication((), Target())
     if manifest is not None:
         published = read_manifest(Path(manifest), _files("manifest", "tables", tables))
-    shown, onlooker = read_public(
-        tables.tables if isinstance(tables, Publication) else tables,
-        roll,
-        facts,
-        count=count,
-        option=option,
-        by=by,
-        skip=skip,
-        hierarchy=hierarchy,
-        earlier=earlier,
-        earlier_roll=earlier_roll,
-        knows_rule=bool(published.rule),
-    )
+    read: dict[str, Any] = {"count": count, "option": option, "by": by, "skip": skip}
+    known: dict[str, Any] = {"hierarchy": hierarchy, "earlier": earlier, "earlier_roll": earlier_roll}
+    given = tables.tables if isinstance(tables, Publication) else tables
+    shown, onlooker = read_public(given, roll, facts, **read, **known, knows_rule=bool(published.rule))
     if manifest is None and not isinstance(tables, Publication):
         aim = target_of_tables(onlooker, beta, kappa, tau)
     else:
@@ -90,10 +82,8 @@ def audit(
         progress=progress,
     )
     if certificate is not None:
-        sources = _sources(tables, roll, facts, count, option, by, skip)
-        proofs = prove_intervals(
-            shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress
-        )
+        stated = (findings.exposure, _sources(tables, roll, facts, **read))
+        proofs = prove_intervals(shown, onlooker, *stated, slack=slack, target=aim, progress=progress)
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
     return findings
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from safemargin import ui
 from safemargin.audit.situation import Attempt, Finding
 from safemargin.bounds import (
     Exposure,
@@ -15,28 +16,12 @@ from safemargin.bounds import (
     tally_words,
 )
 from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
-from safemargin.ui import (
-    Document,
-    Grid,
-    Headline,
-    OnPage,
-    Paragraph,
-    Points,
-    Report,
-    Result,
-    Section,
-    Tag,
-    describe_onlooker,
-    named_cell_label,
-    plural,
-    write_text,
-)
 
 __all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "found_sections"]
 
 
 @dataclass(frozen=True)
-class Findings(Result):
+class Findings(ui.Result):
     """All attacks of one onlooker on one release."""
 
     onlooker: Onlooker
@@ -59,9 +44,9 @@ class Findings(Result):
         inferred = verdicts if self.printed is None else verdicts[~self.printed]
         tally = {str(verdict): int((inferred == code).sum()) for code, verdict in enumerate(VERDICTS)}
         printed = 0 if self.printed is None else int(self.printed.sum())
-        return tally_words(tally) + (f"; {plural(printed, 'cell')} printed" if printed else "")
+        return tally_words(tally) + (f"; {ui.plural(printed, 'cell')} printed" if printed else "")
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The exposure that a release leaves, and what every attack found."""
         return {
             **exposure_document(self.exposure, self.target),
@@ -70,11 +55,11 @@ class Findings(Result):
             "safe": self.is_safe,
         }
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """The verdict, what every attack looked at and found, and the intervals that are most revealing."""
         rows = [
             (
-                Tag("disclosed", a.attack) if a.findings else a.attack,
+                ui.Tag("disclosed", a.attack) if a.findings else a.attack,
                 a.looked_at,
                 len(a.findings),
                 a.people_exposed,
@@ -82,23 +67,23 @@ class Findings(Result):
             )
             for a in self.attempts
         ]
-        return Report(
+        return ui.Report(
             "Audit",
-            Headline("sound" if self.is_safe else "unsound", attack_words(self)),
-            f"The onlooker {self.onlooker.name!r} {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
+            ui.Headline("sound" if self.is_safe else "unsound", attack_words(self)),
+            f"The onlooker {self.onlooker.name!r} {ui.describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
             f"Intervals: {self.intervals()}. {classical_words(self.exposure)}".rstrip(),
-            Paragraph(gap_words(self.exposure), "warning"),
-            Section("Attacks", Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
+            ui.Paragraph(gap_words(self.exposure), "warning"),
+            ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
             *found_sections(self.attempts),
-            OnPage(closest_calls(self.exposure, self.target, self.printed)),
+            ui.OnPage(closest_calls(self.exposure, self.target, self.printed)),
         )
 
     def write_cells(self, path: Path | str) -> None:
         """Write all cells with their intervals to a CSV file."""
-        write_text(Path(path), cells_csv(self.exposure, self.target))
+        ui.write_text(Path(path), cells_csv(self.exposure, self.target))
 
 
-def _attempt_document(attempt: Attempt) -> Document:
+def _attempt_document(attempt: Attempt) -> ui.Document:
     return {
         "attack": attempt.attack,
         "summary": attempt.summary,
@@ -124,16 +109,16 @@ def attack_words(findings: Findings) -> str:
     if not findings.attempts:
         return "No attack was tried."
     if findings.is_safe:
-        return f"{plural(len(findings.attempts), 'attack')} tried, nothing found."
+        return f"{ui.plural(len(findings.attempts), 'attack')} tried, nothing found."
     broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
     exposed = max(attempt.people_exposed for attempt in findings.attempts)
     # Without a roll nobody knows how many people a count is about: then counts are stated, not people.
     counts = max(len(attempt.findings) for attempt in findings.attempts)
-    what = f"{plural(exposed, 'person')} exposed" if exposed else f"{plural(counts, 'count')} disclosed"
-    return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {what}."
+    what = f"{ui.plural(exposed, 'person')} exposed" if exposed else f"{ui.plural(counts, 'count')} disclosed"
+    return f"{ui.plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {what}."
 
 
-def tried_document(findings: Findings) -> Document:
+def tried_document(findings: Findings) -> ui.Document:
     """Which attacks an onlooker tried, and which not and why: for the certificate and the manifest of a release."""
     tried = [attempt.attack for attempt in findings.attempts]
     return {"onlooker": findings.onlooker.name, "tried": tried, "skipped": dict(findings.skipped)}
@@ -147,13 +132,15 @@ def skipped_words(findings: Findings) -> str:
 
 def finding_words(finding: Finding) -> str:
     """One cell that an attack discloses."""
-    return f"{named_cell_label(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
+    return f"{ui.named_cell_label(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
 
 
-def found_sections(attempts: Sequence[Attempt]) -> list[Section]:
+def found_sections(attempts: Sequence[Attempt]) -> list[ui.Section]:
     """The cells that attacks disclosed, by attack."""
     return [
-        Section(f"Disclosed by {attempt.attack}", Points([finding_words(finding) for finding in attempt.findings]))
+        ui.Section(
+            f"Disclosed by {attempt.attack}", ui.Points([finding_words(finding) for finding in attempt.findings])
+        )
         for attempt in attempts
         if attempt.findings
     ]

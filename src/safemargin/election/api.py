@@ -73,8 +73,7 @@ def rehearse(
         raise InputError(f"voters = {voters}: must be at least 2")
     folder = Path(out)
     text = PLAN if plan is None else read_text(plan)
-    facts = run_election(voters, folder, plan=text, seed=seed, kill=kill, place=database, progress=progress)
-    result = ElectionRehearsal(facts)
+    result = run_election(voters, folder, plan=text, seed=seed, kill=kill, place=database, progress=progress)
     result.write(folder / "views.html")
     return result
 

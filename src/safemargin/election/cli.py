@@ -7,7 +7,7 @@ import typer
 
 from safemargin.core import InputError
 from safemargin.election import api
-from safemargin.ui import Json, note, print_result, progress_bar
+from safemargin.ui import Json, call, note, print_result, progress_bar
 
 election = typer.Typer(
     help="Collect answers without knowing who gave them.", no_args_is_help=True, rich_markup_mode=None
@@ -32,7 +32,7 @@ def rehearse(
     Example: safemargin election rehearse --voters 200 --out folder
     """
     with progress_bar("starting") as progress:
-        result = api.rehearse(out, voters=voters, plan=plan, seed=seed, kill=kill, database=database, progress=progress)
+        result = call(api.rehearse, locals())
     print_result(result, as_json)
     if not result.holds:
         raise typer.Exit(1)
@@ -76,17 +76,9 @@ def plan(
     Example: safemargin election plan --title Vote --question "Shall we?" --option yes --option no
     --dimension age=young,old --collector Company --other Union --other Court
     """
-    parts = [text.partition("=") for text in dimension]
-    dimensions = {name: _sizes(content.split(",")) for name, _, content in parts}
-    result = api.plan(
-        out,
-        title=title,
-        question=question,
-        options=option,
-        dimensions=dimensions,
-        collector=collector,
-        others=other,
-    )
+    dimensions = {name: _sizes(content.split(",")) for name, _, content in (text.partition("=") for text in dimension)}
+    given = {"options": option, "dimensions": dimensions, "others": other}
+    result = call(api.plan, locals(), "option", "dimension", "other", "given", **given)
     print_result(result, as_json)
 
 
@@ -180,19 +172,8 @@ def vote(
     pairs = [text.partition("=") for text in category or []]
     if wrong := [name for name, sign, _ in pairs if not sign]:
         raise InputError(f"category = {wrong[0]!r}: write dimension=category")
-    result = api.vote(
-        wallet,
-        manifest=manifest,
-        step=step,
-        row=row,
-        code=code,
-        option=option,
-        category={name: value for name, _, value in pairs},
-        skip=tuple(skip or ()),
-        texts=texts,
-        port=port,
-        announce=note,
-    )
+    chosen = {"category": {name: value for name, _, value in pairs}, "skip": tuple(skip or ()), "announce": note}
+    result = call(api.vote, locals(), "pairs", "wrong", "chosen", **chosen)
     print_result(result, as_json)
     if step == "check" and not all(receipt["included"] for receipt in result.details["receipts"]):
         raise typer.Exit(1)

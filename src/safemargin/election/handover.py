@@ -1,5 +1,6 @@
 """From opened tallies to a release: tidy files of tallies, total and roll, and the project that the manifest fixes."""
 
+import csv
 import tempfile
 import warnings
 from collections import Counter
@@ -125,11 +126,6 @@ def _silent_on_board(board: Board, dimension: Dimension) -> dict[str, int]:
 
 
 def _write(path: Path, columns: list[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = [",".join(_quoted(value) for value in row) for row in [columns, *rows]]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
     return str(path)
-
-
-def _quoted(value: object) -> str:
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n') else text

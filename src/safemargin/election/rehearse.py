@@ -20,7 +20,7 @@ from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, f
 from safemargin.election.conduct import Conductor
 from safemargin.election.keys import canonical
 from safemargin.election.manifest import KnownElection
-from safemargin.election.report import RehearsalFacts
+from safemargin.election.report import ElectionRehearsal
 from safemargin.election.secret import Secret
 from safemargin.election.service import KEYS, MANIFEST
 from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, plan_text, public_keys
@@ -253,7 +253,7 @@ def run_election(
     kill: bool = False,
     place: str | None = None,
     progress: Progress = no_progress,
-) -> RehearsalFacts:
+) -> ElectionRehearsal:
     """From keys to a release, with every role as a process; `place` is a PostgreSQL database for the roles that store
     people or answers.
     """
@@ -292,7 +292,7 @@ def run_election(
         progress("verifying")
         check = check_board(board)
         storage = _storage(out / "parties")
-        return RehearsalFacts(
+        return ElectionRehearsal(
             out, check, crowd.lost(board), len(first) + len(second), time.monotonic() - started, storage
         )
     finally:

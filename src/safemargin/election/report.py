@@ -5,21 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from safemargin import ui
 from safemargin.election.verify import BoardCheck
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Grid,
-    Headline,
-    InTerminal,
-    OnPage,
-    Paragraph,
-    Points,
-    Report,
-    Result,
-    Section,
-    plural,
-)
 
 SEES = {
     "registrar": ("who is on the roll, and which key each person enrolled", "tokens, answers, records"),
@@ -52,27 +39,25 @@ RESIDUALS = (
 )
 
 
-@dataclass(frozen=True)
-class RehearsalFacts:
-    """What happened, beside what the board says."""
+WRITTEN = {"board": "board", "release": "release", "views": "views.html"}
+DIMENSION = ("dimension", "issued", "accepted", "opened")
 
-    folder: Path
-    check: BoardCheck
-    lost: int
-    """Answers that the first mixer acknowledged and that are not on the board."""
-    kills: int
-    seconds: float
-    storage: Mapping[str, Mapping[str, int]]
-    """Items in every table of every role."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the board verifies, the release is certified and no answer was lost."""
-        return not self.check.findings and self.check.certified and self.lost == 0
+def _dimensions(check: BoardCheck) -> dict[str, dict[str, Any]]:
+    """What is stated about every dimension."""
+    return {name: {key: noted.get(key) for key in DIMENSION[1:]} for name, noted in check.dimensions.items()}
+
+
+def _dimension_grid(check: BoardCheck) -> ui.Grid:
+    rows = [
+        [name, f"{noted['issued']:,}", f"{noted.get('accepted', 0):,}", "yes" if noted.get("opened") else "no"]
+        for name, noted in check.dimensions.items()
+    ]
+    return ui.Grid(DIMENSION, rows)
 
 
 @dataclass(frozen=True)
-class BoardFindings(Result):
+class BoardFindings(ui.Result):
     """Whether a board verifies, and if not, what is wrong where."""
 
     folder: Path
@@ -83,21 +68,18 @@ class BoardFindings(Result):
         """Whether nothing is wrong."""
         return not self.check.findings
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `election verify --json`."""
         check = self.check
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "verified": self.is_verified,
             "complete": check.complete,
             "certified": check.certified,
             "entries": check.entries,
             "records": check.records,
             "enrolled": check.enrolled,
-            "dimensions": {
-                name: {key: noted.get(key) for key in ("issued", "accepted", "opened")}
-                for name, noted in check.dimensions.items()
-            },
+            "dimensions": _dimensions(check),
             "turnout": check.turnout,
             "findings": check.findings,
         }
@@ -106,51 +88,66 @@ class BoardFindings(Result):
     def headline(self) -> str:
         """One sentence."""
         if not self.is_verified:
-            return f"The board does not verify: {plural(len(self.check.findings), 'finding')}."
+            return f"The board does not verify: {ui.plural(len(self.check.findings), 'finding')}."
         state = "The election is complete." if self.check.complete else "The election is not finished."
         return f"The board verifies: {self.check.entries:,} entries, {self.check.records:,} records. {state}"
 
-    @property
-    def rows(self) -> list[list[str]]:
-        """A row per dimension."""
-        return [
-            [name, f"{noted['issued']:,}", f"{noted.get('accepted', 0):,}", "yes" if noted.get("opened") else "no"]
-            for name, noted in self.check.dimensions.items()
-        ]
-
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """The verdict, the findings and the counts."""
-        return Report(
+        return ui.Report(
             "Board of an election",
-            Headline("sound" if self.is_verified else "unsound", self.headline),
-            Points(self.check.findings),
-            Grid(["dimension", "issued", "accepted", "opened"], self.rows),
+            ui.Headline("sound" if self.is_verified else "unsound", self.headline),
+            ui.Points(self.check.findings),
+            _dimension_grid(self.check),
         )
 
 
 @dataclass(frozen=True)
-class ElectionRehearsal(Result):
+class ElectionRehearsal(ui.Result):
     """What happened in a rehearsal; the page states what each role could see."""
 
-    facts: RehearsalFacts = field(hash=False)
+    folder: Path
+    check: BoardCheck = field(hash=False)
+    lost: int
+    """Answers that the first mixer acknowledged and that are not on the board."""
+    kills: int
+    seconds: float
+    storage: Mapping[str, Mapping[str, int]] = field(hash=False)
+    """Items in every table of every role."""
 
     @property
     def holds(self) -> bool:
-        """Whether all is as it should be."""
-        return self.facts.holds
+        """Whether the board verifies, the release is certified and no answer was lost."""
+        return not self.check.findings and self.check.certified and self.lost == 0
 
-    def to_json(self) -> Document:
+    @property
+    def _written(self) -> dict[str, str]:
+        """The places of what the rehearsal leaves."""
+        return {name: str(self.folder / file) for name, file in WRITTEN.items()}
+
+    def to_json(self) -> ui.Document:
         """The document of `election rehearse --json`."""
-        return {"schema": SCHEMA, **_facts_document(self.facts)}
+        check = self.check
+        return {
+            "schema": ui.SCHEMA,
+            "enrolled": check.enrolled,
+            "dimensions": _dimensions(check),
+            "turnout": check.turnout,
+            "verified": not check.findings,
+            "findings": check.findings,
+            "certified": check.certified,
+            "lost": self.lost,
+            "kills": self.kills,
+            **self._written,
+            "seconds": round(self.seconds, 1),
+        }
 
     @property
     def _reasons(self) -> list[str]:
         """Why there is no certified release although nothing is wrong with the board."""
-        if self.facts.check.certified:
+        if self.check.certified:
             return []
-        closed = [
-            (name, noted["accepted"]) for name, noted in self.facts.check.dimensions.items() if not noted["opened"]
-        ]
+        closed = [(name, noted["accepted"]) for name, noted in self.check.dimensions.items() if not noted["opened"]]
         few = [f"{name}: {count:,} answers are fewer than the minimum, so it was not opened" for name, count in closed]
         return few or ["no release of these answers meets the target"]
 
@@ -158,69 +155,42 @@ class ElectionRehearsal(Result):
     def rows(self) -> list[list[str]]:
         """A row per party: what it sees, what not, and what it keeps."""
         rows = []
-        for party, files in self.facts.storage.items():
+        for party, files in self.storage.items():
             role = party.rstrip("0123456789").rstrip("-")
             sees, never = SEES.get(role, ("", ""))
             kept = ", ".join(f"{name} ({size:,} bytes)" for name, size in files.items() if name.endswith(".sqlite"))
             rows.append([party, sees, never, kept or "files"])
         return rows
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """The verdict and the counts; on the page what each role could see."""
-        document = _facts_document(self.facts)
         verdict = "The rehearsal ended in a certified release." if self.holds else "The rehearsal failed."
-        rows = [
-            [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
-            for name, n in document["dimensions"].items()
-        ]
-        return Report(
+        return ui.Report(
             "What each role could see",
-            Headline("sound" if self.holds else "unsound", verdict),
-            f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
-            Points([*self.facts.check.findings, *self._reasons]),
-            Grid(["dimension", "issued", "accepted", "opened"], rows),
-            InTerminal(*(Paragraph(f"{name}: {document[name]}", "quiet") for name in ("board", "release", "views"))),
-            OnPage(
-                Section("Roles", Grid(["party", "sees", "does not see", "keeps"], self.rows)),
-                Section("What remains", *RESIDUALS),
+            ui.Headline("sound" if self.holds else "unsound", verdict),
+            f"{self.check.enrolled:,} people enrolled; {self.lost} answers lost; {self.kills} kills.",
+            ui.Points([*self.check.findings, *self._reasons]),
+            _dimension_grid(self.check),
+            ui.InTerminal(*(ui.Paragraph(f"{name}: {place}", "quiet") for name, place in self._written.items())),
+            ui.OnPage(
+                ui.Section("Roles", ui.Grid(["party", "sees", "does not see", "keeps"], self.rows)),
+                ui.Section("What remains", *RESIDUALS),
             ),
         )
 
 
-def _facts_document(facts: RehearsalFacts) -> dict[str, Any]:
-    """The figures of a rehearsal that come from the board."""
-    check = facts.check
-    return {
-        "enrolled": check.enrolled,
-        "dimensions": {
-            name: {key: noted[key] for key in ("issued", "accepted", "opened")}
-            for name, noted in check.dimensions.items()
-        },
-        "turnout": check.turnout,
-        "verified": not check.findings,
-        "findings": check.findings,
-        "certified": check.certified,
-        "lost": facts.lost,
-        "kills": facts.kills,
-        "board": str(facts.folder / "board"),
-        "release": str(facts.folder / "release"),
-        "views": str(facts.folder / "views.html"),
-        "seconds": round(facts.seconds, 1),
-    }
-
-
 @dataclass(frozen=True)
-class Done(Result):
+class Done(ui.Result):
     """A step that was done: what was written, and what it says."""
 
     statement: str
     files: tuple[Path, ...] = ()
     details: dict[str, Any] = field(default_factory=dict, hash=False)
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of the command."""
-        return {"schema": SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
+        return {"schema": ui.SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """One sentence and the files."""
-        return Report("Election", self.statement, Points([str(path) for path in self.files]))
+        return ui.Report("Election", self.statement, ui.Points([str(path) for path in self.files]))

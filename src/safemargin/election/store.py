@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from safemargin.aggregate.session import transaction
 from safemargin.core import InputError
 
 Items = Mapping[bytes, bytes]
@@ -29,9 +30,6 @@ class Store(Protocol):
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """All items, sorted by key."""
-
-    def count(self) -> int:
-        """How many items there are."""
 
     def clear(self) -> None:
         """Delete all items, and what deleted items leave behind."""
@@ -59,18 +57,12 @@ class SqliteStore:
     def add(self, items: Items) -> dict[bytes, bytes]:
         """See `Store`."""
         ordered = sorted(items.items())
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._database):
             done = self._database.executemany("INSERT OR IGNORE INTO item VALUES (?, ?)", ordered)
-            stored = dict(ordered)
-            if done.rowcount != len(ordered):
-                find = "SELECT value FROM item WHERE key = ?"
-                stored = {key: self._database.execute(find, (key,)).fetchone()[0] for key in items}
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        return stored
+            if done.rowcount == len(ordered):
+                return dict(ordered)
+            find = "SELECT value FROM item WHERE key = ?"
+            return {key: self._database.execute(find, (key,)).fetchone()[0] for key in items}
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store`."""
@@ -80,10 +72,6 @@ class SqliteStore:
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """See `Store`."""
         return iter(self._database.execute("SELECT key, value FROM item ORDER BY key"))
-
-    def count(self) -> int:
-        """See `Store`."""
-        return int(self._database.execute("SELECT count(*) FROM item").fetchone()[0])
 
     def clear(self) -> None:
         """See `Store`."""
@@ -133,10 +121,6 @@ class PostgresStore:
         """See `Store`."""
         rows = self._connection.execute(f"SELECT key, value FROM {self._table} ORDER BY key")
         return ((bytes(key), bytes(value)) for key, value in rows)
-
-    def count(self) -> int:
-        """See `Store`."""
-        return int(self._connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
 
     def clear(self) -> None:
         """See `Store`."""

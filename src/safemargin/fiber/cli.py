@@ -5,23 +5,9 @@ from typing import Annotated
 
 import typer
 
+from safemargin import ui
 from safemargin.fiber.fiber import fiber as run_fiber
 from safemargin.fiber.report import TableFiber
-from safemargin.ui import (
-    Axes,
-    By,
-    Count,
-    Facts,
-    Json,
-    Option,
-    Rolls,
-    Skip,
-    Tolerance,
-    call,
-    out,
-    print_json,
-    progress_bar,
-)
 
 
 def fiber(
@@ -29,30 +15,30 @@ def fiber(
     statistics: Annotated[
         Path | None, typer.Option(help="JSON file of counts, means and medians, instead of tables.")
     ] = None,
-    roll: Rolls = None,
-    fact: Facts = None,
-    target: Axes = None,
-    count: Count = "count",
-    option: Option = "option",
-    by: By = None,
-    skip: Skip = None,
-    tolerance: Tolerance = 0.0,
+    roll: ui.Rolls = None,
+    fact: ui.Facts = None,
+    target: ui.Axes = None,
+    count: ui.Count = "count",
+    option: ui.Option = "option",
+    by: ui.By = None,
+    skip: ui.Skip = None,
+    tolerance: ui.Tolerance = 0.0,
     sample: Annotated[int | None, typer.Option(help="Also draw so many tables at random.")] = None,
     law: Annotated[str, typer.Option(help="Law of a random table: uniform or hypergeometric.")] = "uniform",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     limit: Annotated[int, typer.Option(min=0, help="How many cells to print.")] = 30,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Count, list or sample every table that is consistent with the published ones.
 
     Example: safemargin fiber hair.csv eye.csv --sample 1000
     """
-    with progress_bar("counting") as progress:
+    with ui.progress_bar("counting") as progress:
         read = {"tables": files or (), "roll": roll or (), "facts": fact or (), "skip": skip or ()}
-        result = call(run_fiber, locals(), "read", "files", "fact", "limit", **read)
+        result = ui.call(run_fiber, locals(), "read", "files", "fact", "limit", **read)
     if as_json:
-        print_json(result.to_json())
+        ui.print_json(result.to_json())
     elif isinstance(result, TableFiber):
-        result.show(out, limit)
+        result.show(ui.out, limit)
     else:
-        result.show(out)
+        result.show(ui.out)

@@ -6,29 +6,16 @@ from itertools import islice
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.bounds import QUANTILES, Possible, fiber_document, fiber_words
 from safemargin.fiber.statistics import Database, Record, common
-from safemargin.ui import (
-    MOST_ROWS,
-    SCHEMA,
-    Document,
-    Grid,
-    Part,
-    Report,
-    Result,
-    cell_label,
-    describe_onlooker,
-    list_values,
-    plural,
-    show_report,
-)
 
 
-def possible_document(possible: Possible) -> Document:
+def possible_document(possible: Possible) -> ui.Document:
     """The tables that one onlooker cannot rule out; what is not known is null."""
     drawn = possible.drawn
     return {
-        "schema": SCHEMA,
+        "schema": ui.SCHEMA,
         **fiber_document(possible.fiber),
         "at_least": possible.fiber.reached,
         "method": possible.fiber.method,
@@ -39,13 +26,13 @@ def possible_document(possible: Possible) -> Document:
     }
 
 
-def possible_entries(possible: Possible) -> Iterator[Document]:
+def possible_entries(possible: Possible) -> Iterator[ui.Document]:
     """One entry per cell and option: the values that occur, and what random tables hold."""
     count = max(len(possible.options), 1)
     drawn, attained = possible.drawn, possible.fiber.attained
     for index in range(len(possible.cells) * count):
         row, option = divmod(index, count)
-        entry: Document = {"cell": possible.cells.cell(row)}
+        entry: ui.Document = {"cell": possible.cells.cell(row)}
         if possible.options:
             entry["option"] = possible.options[option]
         entry["people"] = None if possible.people is None else int(possible.people[row])
@@ -56,55 +43,55 @@ def possible_entries(possible: Possible) -> Iterator[Document]:
         yield entry
 
 
-def possible_parts(possible: Possible, limit: int) -> list[Part]:
+def possible_parts(possible: Possible, limit: int) -> list[ui.Part]:
     """How many tables are possible, and what they hold."""
     fiber, drawn = possible.fiber, possible.drawn
-    sampled = "" if drawn is None else f"{plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}."
+    sampled = "" if drawn is None else f"{ui.plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}."
     return [
-        f"{possible.onlooker.name}: {describe_onlooker(possible.onlooker, possible.cells.axes)}.",
+        f"{possible.onlooker.name}: {ui.describe_onlooker(possible.onlooker, possible.cells.axes)}.",
         f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method}).",
         sampled,
         None if fiber.attained is None and drawn is None else _possible_grid(possible, limit),
     ]
 
 
-def _possible_grid(possible: Possible, limit: int) -> Grid:
+def _possible_grid(possible: Possible, limit: int) -> ui.Grid:
     listed, drawn = possible.fiber.attained is not None, possible.drawn is not None
     head = f"cell ({', '.join(possible.cells.axes)})" if possible.cells.axes else "cell"
     shares = [f"{share:.0%}".replace("%", " %") for share in QUANTILES]
     columns = [head, *(["option"] if possible.options else []), "people", *(["mean", "+-", *shares] if drawn else [])]
     rows = []
-    for row in islice(possible_entries(possible), MOST_ROWS):
-        values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
+    for row in islice(possible_entries(possible), ui.MOST_ROWS):
+        values = [ui.cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
         if drawn:
             values += [f"{row['mean']:.2f}", f"{row['error']:.2f}", *(f"{n:,}" for n in row["quantiles"].values())]
-        rows.append([*values, *([list_values(row["attained"])] if listed else [])])
+        rows.append([*values, *([ui.list_values(row["attained"])] if listed else [])])
     total = len(possible.cells) * max(len(possible.options), 1)
-    return Grid([*columns, *(["possible counts"] if listed else [])], rows, most=limit, total=total)
+    return ui.Grid([*columns, *(["possible counts"] if listed else [])], rows, most=limit, total=total)
 
 
 @dataclass(frozen=True)
-class TableFiber(Result):
+class TableFiber(ui.Result):
     """The tables that one onlooker cannot exclude, seen through the cells that were asked about."""
 
     possible: Possible
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `fiber --json`; what is not known is null."""
         return possible_document(self.possible)
 
-    def to_report(self, limit: int = 30) -> Report:
+    def to_report(self, limit: int = 30) -> ui.Report:
         """How many tables are possible, and the counts that they hold."""
-        return Report("Possible tables", *possible_parts(self.possible, limit))
+        return ui.Report("Possible tables", *possible_parts(self.possible, limit))
 
     def show(self, console: Console, limit: int = 30) -> None:
         """Print how many tables are possible, and the counts they hold."""
-        show_report(console, self.to_report(limit))
+        ui.show_report(console, self.to_report(limit))
 
 
 @dataclass(frozen=True)
-class DatabaseFiber(Result):
+class DatabaseFiber(ui.Result):
     """Every database that agrees with published statistics."""
 
     axes: tuple[str, ...]
@@ -115,24 +102,24 @@ class DatabaseFiber(Result):
         """The people who are in every database: whom the statistics disclose."""
         return common(self.databases)
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """All databases, and the people they share."""
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "databases": [[self._person(record) for record in database] for database in self.databases],
             "shared": [self._person(record) for record in self.shared],
         }
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         """How many databases are possible, and the people they share."""
-        shared = plural(len(self.shared), "person")
+        shared = ui.plural(len(self.shared), "person")
         rows = [(f"{value:,}", *kind) for value, kind in self.shared]
-        return Report(
+        return ui.Report(
             "Possible databases",
-            f"{plural(len(self.databases), 'database')} possible; {shared} in every one.",
-            Grid(("value", *self.axes), rows),
+            f"{ui.plural(len(self.databases), 'database')} possible; {shared} in every one.",
+            ui.Grid(("value", *self.axes), rows),
         )
 
-    def _person(self, record: Record) -> Document:
+    def _person(self, record: Record) -> ui.Document:
         value, kind = record
         return {"value": value, **dict(zip(self.axes, kind, strict=True))}

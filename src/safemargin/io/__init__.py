@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         total_among,
         tree,
     )
-    from safemargin.io.duck import DuckSource, connected, literal, open_counts, open_parts, quoted
+    from safemargin.io.duck import DuckSource, connected, literal, open_counts, open_parts
     from safemargin.io.engines import open_counted, open_data, open_records, open_source, tables_in
     from safemargin.io.files import (
         csv_records,
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         is_finite,
         is_number,
         natural_order,
+        quoted,
         unquoted,
         whole_number,
     )

@@ -18,7 +18,7 @@ import numpy as np
 from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
 from safemargin.io.files import check_encoding, check_names, csv_header, require_file
 from safemargin.io.places import Stamps, check_unchanged, stamped
-from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, check_labels
+from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, check_labels, quoted
 from safemargin.io.scratch import spill_folder
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -174,11 +174,6 @@ def described(path: Path, scan: str, parts: Sequence[Path] = ()) -> tuple[str, .
     """Names of the columns that a scan gives."""
     with connected(path, parts=parts) as database:
         return tuple(name for name, *_ in database.execute(f"describe select * from {scan}").fetchall())
-
-
-def quoted(name: str) -> str:
-    """A column name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

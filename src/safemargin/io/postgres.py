@@ -14,7 +14,7 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.io.files import check_names
 from safemargin.io.places import Address
-from safemargin.io.rows import Profiles, check_columns, numbered_profiles
+from safemargin.io.rows import Profiles, check_columns, numbered_profiles, quoted
 
 SECONDS = 10
 """How long a server may take to answer."""
@@ -41,7 +41,7 @@ class PostgresSource:
         """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
         check_columns(self.path, self.columns, columns)
         # By place: quoting is that of SQL, but `%` would be a parameter of psycopg.
-        texts = ", ".join(f"coalesce({_quoted(name)}::text, '')" for name in columns)
+        texts = ", ".join(f"coalesce({quoted(name)}::text, '')" for name in columns)
         places = ", ".join(str(place) for place in range(1, len(columns) + 1))
         query = f"select {texts}, count(*) from {self.table} group by {places}"
         with _explained(self.path), self.database.cursor(name="profiles") as cursor:
@@ -88,7 +88,7 @@ def _known(database: Any, table: str | None) -> str | None:
     if table is None:
         return None
     schema, _, name = table.rpartition(".")
-    for place in ([_quoted(schema), _quoted(name)] if schema else [_quoted(table)], [_quoted(table)]):
+    for place in ([quoted(schema), quoted(name)] if schema else [quoted(table)], [quoted(table)]):
         ((found,),) = database.execute("select to_regclass(%s)::text", [".".join(place)]).fetchall()
         if found is not None:
             return str(found)
@@ -110,7 +110,3 @@ def _first_line(error: Exception) -> str:
     """What the server or the network said, in one line, without what it quotes: values, or parts of a password."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return f"cannot be read: {re.sub(QUOTED, '...', lines[0])[:200]}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -212,6 +212,11 @@ class Sheet:
         return InputError(f"{self.path}: {self.place(row)}: {column} = {value}: {reason}")
 
 
+def quoted(name: str) -> str:
+    """A column or table name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def unquoted(label: str) -> str:
     """A label without the apostrophe that `quoted_formulas` puts before it.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safemargin.core import InputError, TooLargeError
 from safemargin.io.files import require_file
-from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, numbered_profiles
+from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, numbered_profiles, quoted
 
 MOST_SECONDS, MOST_VIEWED = 3, 20_000_000
 """How long a view may take to list its rows, and how many; a table is read however large it is."""
@@ -104,11 +104,6 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         reason = "is not UTF-8 throughout" if "decode" in str(error) else f"cannot be read: {error}"
         raise InputError(f"{path}: {' '.join(reason.split())}") from None
-
-
-def quoted(name: str) -> str:
-    """A name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _as_text(name: str) -> str:

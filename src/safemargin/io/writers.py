@@ -13,7 +13,7 @@ import numpy as np
 from safemargin.core import PublishedTable, label
 from safemargin.io.folder import json_bytes
 from safemargin.io.px import px_bytes
-from safemargin.io.rows import is_formula
+from safemargin.io.rows import is_formula, quoted
 from safemargin.io.sdmx import observations
 
 
@@ -60,7 +60,7 @@ def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
 def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
     columns = list(rows[0])
     types = {"count": "BIGINT", "people": "BIGINT"}
-    declared = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {types.get(name, "VARCHAR")}' for name in columns)
+    declared = ", ".join(f"{quoted(name)} {types.get(name, 'VARCHAR')}" for name in columns)
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
         database.execute(f"CREATE TABLE tidy ({declared})")
         marks = ", ".join("?" for _ in columns)

@@ -10,22 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from safemargin import ui
 from safemargin.io import CONFIDENTIAL, MANIFEST, hash_bytes, manifest_bytes, write_folder
 from safemargin.suppress.pattern import Pattern
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Grid,
-    Headline,
-    InTerminal,
-    OnPage,
-    Paragraph,
-    Points,
-    Report,
-    Result,
-    Section,
-    plural,
-)
 
 PATTERN, PUBLISHED, CERTIFICATE, PAGE = "pattern.csv", "published", f"{CONFIDENTIAL}/certificate.json", "report.html"
 MAX_LISTED = 30
@@ -33,18 +20,18 @@ STATEMENT = "no suppressed count can be inferred to within tau from all printed 
 
 
 @dataclass(frozen=True)
-class Suppression(Result):
+class Suppression(ui.Result):
     """A pattern, the names of the files to write, and the contents of the files published before."""
 
     pattern: Pattern
     names: tuple[str, ...]
     earlier: Mapping[str, bytes]
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The suppressed cells and the lower bound. It names primary cells, so it is confidential."""
         pattern = self.pattern
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "suppressed": [
                 {"cell": pattern.tables.cell(cell_id), "primary": primary}
                 for cell_id, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
@@ -56,7 +43,7 @@ class Suppression(Result):
             "certificate": CERTIFICATE,
         }
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         pattern = self.pattern
         rows = [
             (pattern.tables.name(cell_id), "primary" if primary else "secondary")
@@ -67,14 +54,14 @@ class Suppression(Result):
         state, headline = "sound", "You may publish the tables in published/."
         if len(pattern.exposed) or len(pattern.known) or not pattern.rerun.shown:
             state, headline = "partly", "You may publish the tables in published/, with the exceptions below."
-        return Report(
+        return ui.Report(
             "Suppressed cells",
-            OnPage(*(Paragraph(f"Warning: {line}", "warning") for line in self.warnings())),
-            OnPage(Headline(state, headline, summary[0])),
-            InTerminal(summary[0]),
+            ui.OnPage(*(ui.Paragraph(f"Warning: {line}", "warning") for line in self.warnings())),
+            ui.OnPage(ui.Headline(state, headline, summary[0])),
+            ui.InTerminal(summary[0]),
             *summary[1:],
-            InTerminal(Points(also, most=MAX_LISTED)),
-            OnPage(Section("Cells", Grid(("cell", "suppression"), rows, sortable=True))),
+            ui.InTerminal(ui.Points(also, most=MAX_LISTED)),
+            ui.OnPage(ui.Section("Cells", ui.Grid(("cell", "suppression"), rows, sortable=True))),
             banner=("Confidential.", "Primary cells are named: do not publish this page."),
         )
 
@@ -116,13 +103,13 @@ class Suppression(Result):
         if secondary > count - primary:
             yield f"The secondary cells cost {secondary:,}; every pattern costs at least {least:,}."
         if pattern.extra:
-            yield f"{plural(pattern.extra, 'extra cell')} suppressed to hide which suppressions were primary."
+            yield f"{ui.plural(pattern.extra, 'extra cell')} suppressed to hide which suppressions were primary."
         if not count:
             return
         least, most = pattern.primary
         known = f"to within {pattern.tau}" if pattern.tau else "exactly"
         if len(pattern.exposed):
-            exposed = plural(len(pattern.exposed), "primary count")
+            exposed = ui.plural(len(pattern.exposed), "primary count")
             yield f"{exposed} can be inferred to lie in {least} to {most}, none {known}."
         else:
             yield f"No primary count can be inferred to lie in {least} to {most}, or {known}."

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
 from safemargin.guarantees import Rate, rate_of
 from safemargin.swap.permutation import Stratified, crossing_rates, swap_across
-from safemargin.swap.reading import Workspace, opened, workspace
+from safemargin.swap.reading import opened, workspace
 from safemargin.swap.simulated import Simulated, baseline
 from safemargin.swap.tables import Roles, Run
 
@@ -26,44 +24,27 @@ def simulate_across(
     loose: Sequence[str],
     rate: str | Rate,
     alpha: str | Rate,
-    file_format: str = "parquet",
-    **options: Any,
-) -> Simulated:
-    """Swap within strata, but with probability `alpha` across them: probabilistic unit matching."""
-    with workspace(data) as space:
-        out = space.folder / f"swapped.{file_format}"
-        rates: dict[str, Any] = {"rate": rate_of(rate), "alpha": rate_of(alpha)}
-        return swap_across_file(
-            space.path, out, swapped, match, loose, **rates, file_format=file_format, space=space, **options
-        )
-
-
-def swap_across_file(
-    path: Path,
-    out: Path,
-    swapped: Sequence[str],
-    match: Sequence[str],
-    loose: Sequence[str],
-    *,
-    rate: Fraction,
-    alpha: Fraction,
     hold: Sequence[str] | None = None,
     unit: str = "household",
     household: str | None = None,
     file_format: str = "parquet",
     progress: Progress = no_progress,
-    space: Workspace | None = None,
 ) -> Simulated:
-    """Swap the records of a file, and write the result to the new file `out`, or nothing.
+    """Swap within strata, but with probability `alpha` across them: probabilistic unit matching.
 
     A selected record exchanges with others that agree on `match`; with probability `alpha` it need not agree on those
     of these columns that are `loose`.
     """
+    rate, alpha = rate_of(rate), rate_of(alpha)
     _check_options(match, loose)
     crossing_rates(rate, alpha)
     record = "household" if household else unit
     progress("counting records")
-    with opened(path, swapped, match, hold, household, unit=unit, file_format=file_format, loose=loose) as run:
+    asked = (swapped, match, hold, household)
+    with (
+        workspace(data) as space,
+        opened(space.path, *asked, unit=unit, file_format=file_format, loose=loose) as run,
+    ):
         roles = run.roles
         held = tuple(name for name in roles.hold if name not in loose)
         strict = replace(roles, match=tuple(match), hold=held)
@@ -72,10 +53,9 @@ def swap_across_file(
         crossing = swap_across(cells, wide, rate, alpha)
         progress("applying the exchange")
         changed = run.apply(Stratified.of(wide, cells.swapped, cells.numbers), ids, crossing.exchange)
-        run.check()
         progress("writing the result")
         errors = run.errors_by_area()
-        run.write(out, "records", file_format, household)
+        file = run.write(space.folder, "records", file_format, household)
         other = baseline(run, cells, ids, strict, record, rate)
     selected = len(crossing.exchange.cell)
     return Simulated(
@@ -90,7 +70,7 @@ def swap_across_file(
         guarantee(roles, tuple(loose), record, rate, alpha),
         errors,
         other,
-        out.name,
+        file,
         space,
     )
 

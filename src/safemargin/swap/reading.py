@@ -41,8 +41,13 @@ class Counted:
         """Records that are never moved."""
         return int(self.cells.numbers.sum()) - self.strata.records
 
-    def draw(self, rate: Rates, *, vacuous: bool = True) -> Exchange:
-        """One exchange at this rate, or at rates by row; unless `vacuous`, one that changes something."""
+    def draw(
+        self, rate: Rates, *, vacuous: bool = True, near: Sequence[str] = (), near_rate: Fraction | None = None
+    ) -> Exchange:
+        """One exchange at this rate, or at rates by row; unless `vacuous`, one that changes something.
+
+        With a `near_rate`, a second one follows, as `nearby` draws it.
+        """
         free = np.arange(len(self.rows)) if self.free is None else self.free
         cells = self.cells if self.free is None else self.cells.some(free)
         rate = rate.some(free) if isinstance(rate, CellRates) else rate
@@ -51,7 +56,8 @@ class Counted:
         else:
             held = self.run.kinds([*self.run.match, *self.run.hold])
             exchange = swap_visibly(cells, held[self.rows[free]], rate)
-        return Exchange(free[exchange.cell], exchange.swapped, exchange.redrawn)
+        exchange = Exchange(free[exchange.cell], exchange.swapped, exchange.redrawn)
+        return exchange if near_rate is None else self.nearby(exchange, near, near_rate)
 
     def rates(self, path: Path, name: str) -> CellRates:
         """The rate of every row, from a held or matched column."""
@@ -135,7 +141,6 @@ def counted(
     household: str | None = None,
     imputed: str | None = None,
     progress: Progress = no_progress,
-    *,
     unit: str = "person",
     file_format: str = "parquet",
     perturb: Mapping[str, Fraction] | None = None,

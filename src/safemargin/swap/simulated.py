@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin import ui
-from safemargin.core import Guarantee, InputError, IntArray
+from safemargin.core import Guarantee, IntArray
 from safemargin.guarantees import GUARANTEE_FILE, document, guarantee_text
 from safemargin.io import new_folder
 from safemargin.swap.guarantee import swap_guarantee
@@ -59,7 +59,7 @@ class Simulated(ui.Result):
     errors: Errors
     beside: Baseline | None
     file: str
-    space: Workspace | None = None
+    space: Workspace
 
     def to_json(self) -> ui.Document:
         beside = self.beside
@@ -136,7 +136,7 @@ class Simulated(ui.Result):
         columns = ("table of", "by", "cells", "mean error of a count", "mean relative error", "by permutation")
         stated = f"{self.guarantee.amount.capitalize()}. {' '.join(self.guarantee.remarks)}"
         return ui.Report(
-            f"{self.space.name if self.space else 'records'}: {self.method}, simulated",
+            f"{self.space.name}: {self.method}, simulated",
             *self._lines,
             stated,
             *self._compared,
@@ -155,8 +155,6 @@ class Simulated(ui.Result):
 
     def write(self, path: Path | str) -> Path:
         """Write a new folder; all of it is `confidential/`: confidential."""
-        if self.space is None:
-            raise InputError("the result was written to a file already; call `simulate` for a folder")
         with new_folder(Path(path)) as draft:
             inside = draft / "confidential"
             inside.mkdir()
@@ -176,7 +174,6 @@ def baseline(run: Run, cells: Stratified, ids: IntArray, roles: Roles, unit: str
     # The same records and strata, exchanged once more: only the method differs.
     run.forget()
     changed = run.apply(cells, ids, swap(cells, rate))
-    run.check()
     return Baseline(swap_guarantee(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
 
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 from safemargin import ui
@@ -51,14 +52,18 @@ class Swapped(ui.Result):
     selected: int
     changed: int
     redrawn: int
-    guarantee: Guarantee
     errors: tuple[TableError, ...]
     file: str
+    space: Workspace
+    naming: tuple[str, ...]
+    """Held columns that are different for every record, such as a key: they are published."""
     imputed: int | None = None
     """Records that were not to be moved, where some are marked; `strata` are of the others."""
-    naming: tuple[str, ...] = ()
-    """Held columns that are different for every record, such as a key: they are published."""
-    space: Workspace | None = None
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What the run guarantees, which may be published."""
+        return swap_guarantee(self.roles, self.unit, self.method, self.strata, self.imputed)
 
     def to_json(self) -> ui.Document:
         return {
@@ -122,7 +127,7 @@ class Swapped(ui.Result):
         columns = ("by", "cells", "mean error of a count", "mean relative error")
         picture = ui.Chart(lambda: rate_chart(self.method.rate, self.strata.largest), CAPTION, fits=True)
         return ui.Report(
-            f"{self.space.name if self.space else 'records'}, swapped",
+            f"{self.space.name}, swapped",
             *self._lines,
             ui.OnPage(
                 ui.Section("This run", ui.Figures(figures)),
@@ -135,8 +140,6 @@ class Swapped(ui.Result):
 
     def write(self, path: Path | str) -> Path:
         """Write a new folder: `published/` with result and guarantee, `confidential/` with the confidential report."""
-        if self.space is None:
-            raise InputError("the result was written to a file already; call `swap` for a folder")
         with new_folder(Path(path)) as draft:
             for part in ("published", "confidential"):
                 (draft / part).mkdir()
@@ -183,41 +186,29 @@ def swap(
     the cluster `master`. Nothing is written before `write(folder)` is called on the result.
     """
     anew = {name: rate_of(value) for name, value in (perturb or {}).items()}
-    _check_options((rate, epsilon, rate_by), higher, form)
-    _check_method(swapped, tuple(near), near_rate, vacuous, anew, household, imputed)
+    asked = _asked_rate(rate, epsilon, rate_by, higher)
+    _check_method(form, swapped, tuple(near), near_rate, vacuous, anew, household, imputed)
+    then = None if near_rate is None else rate_of(near_rate)
     if engine != "duckdb" or master is not None:
-        source = open_records(data, engine, master)
-        one = (rate_by, near, not vacuous, anew, household, imputed, file_format != "parquet")
-        asked_rate = (None if rate is None else rate_of(rate), epsilon, higher)
-        return _in_spark(
-            source, Roles(tuple(swapped), tuple(match), tuple(hold)), asked_rate, one, unit, form, progress
-        )
-    with workspace(data) as space:
-        names = (swapped, match, tuple(hold), household, imputed, progress)
-        with counted(space.path, *names, unit=unit, file_format=file_format, perturb=anew) as records:
-            run, unique = records.run, records.run.unique()
-            _check_table(space.path, run.roles, unique, int(records.cells.numbers.sum()), form)
-            progress("drawing the exchange")
-            asked = (None if rate is None else rate_of(rate), epsilon, higher, records.strata)
-            rates: Rates = _rate(*asked) if rate_by is None else records.rates(space.path, rate_by)
-            exchange = records.draw(rates, vacuous=vacuous)
-            if near:
-                exchange = records.nearby(exchange, near, rate_of(near_rate or 0))
-            progress("applying the exchange")
-            changed = run.apply(records.cells, records.rows, exchange)
-            run.check()
-            progress("writing the result")
-            errors, naming, file = run.errors(), run.naming(), f"swapped.{file_format}"
-            run.write(space.folder / file, form, file_format, household)
-        least, most = (rates.values[0], rates.values[-1]) if isinstance(rates, CellRates) else (rates, None)
-        then = None if near_rate is None else rate_of(near_rate)
-        method = Method(least, most, rate_by, tuple(near), then, vacuous, run.perturbed)
-        record, frozen = "household" if household else unit, None if imputed is None else records.imputed
-        guarantee = swap_guarantee(run.roles, record, method, records.strata, frozen)
-        moved = (len(exchange.cell), changed, exchange.redrawn)
-        return Swapped(
-            run.roles, record, method, records.strata, unique, *moved, guarantee, errors, file, frozen, naming, space
-        )
+        more = (rate_by, near, not vacuous, anew, household, imputed, file_format != "parquet")
+        columns = Roles(tuple(swapped), tuple(match), tuple(hold))
+        return _in_spark(open_records(data, engine, master), columns, asked, more, unit, form, progress)
+    given = (swapped, match, tuple(hold), household, imputed, progress, unit, file_format, anew)
+    with workspace(data) as space, counted(space.path, *given) as records:
+        run, unique = records.run, records.run.unique()
+        _check_table(space.path, run.roles, unique, int(records.cells.numbers.sum()), form)
+        progress("drawing the exchange")
+        rates: Rates = _rate(*asked, records.strata) if rate_by is None else records.rates(space.path, rate_by)
+        exchange = records.draw(rates, vacuous=vacuous, near=near, near_rate=then)
+        progress("applying the exchange")
+        moved = (len(exchange.cell), run.apply(records.cells, records.rows, exchange), exchange.redrawn)
+        progress("writing the result")
+        file = run.write(space.folder, form, file_format, household)
+        errors, naming = run.errors(), run.naming()
+    least, most = (rates.values[0], rates.values[-1]) if isinstance(rates, CellRates) else (rates, None)
+    method = Method(least, most, rate_by, tuple(near), then, vacuous, run.perturbed)
+    record, still = "household" if household else unit, None if imputed is None else records.imputed
+    return Swapped(run.roles, record, method, records.strata, unique, *moved, errors, file, space, naming, still)
 
 
 def _in_spark(
@@ -245,23 +236,24 @@ def _in_spark(
 
     with workspace(source.path) as space:
         run = swap_in_spark(source, roles, rate, space.folder / "swapped", form, progress)
-    method = Method(run.rate)
-    guarantee = swap_guarantee(roles, unit, method, run.strata, None)
     moved = (len(run.exchange.cell), run.changed, run.exchange.redrawn)
-    result = (roles, unit, method, run.strata, run.unique, *moved, guarantee, run.errors, "swapped")
-    return Swapped(*result, naming=run.naming, space=space)
+    stated = (roles, unit, Method(run.rate), run.strata, run.unique)
+    return Swapped(*stated, *moved, run.errors, "swapped", space, run.naming)
 
 
-def _check_options(given: tuple[object, ...], higher: bool, form: str) -> None:
-    if form not in FORMS:
-        raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
-    if sum(value is not None for value in given) != 1:
+def _asked_rate(
+    rate: str | Rate | None, epsilon: float | None, rate_by: str | None, higher: bool
+) -> tuple[Fraction | None, float | None, bool]:
+    """The rate, or the epsilon and which of its two rates; neither where a column has the rates."""
+    if sum(value is not None for value in (rate, epsilon, rate_by)) != 1:
         raise InputError("give one of `rate`, `epsilon` and `rate_by`")
-    if higher and given[1] is None:
+    if higher and epsilon is None:
         raise InputError("`higher` needs `epsilon`: two swap rates give the same epsilon")
+    return None if rate is None else rate_of(rate), epsilon, higher
 
 
 def _check_method(
+    form: str,
     swapped: Sequence[str],
     near: tuple[str, ...],
     near_rate: object,
@@ -270,7 +262,9 @@ def _check_method(
     household: str | None,
     imputed: str | None,
 ) -> None:
-    """Refuse combinations that no proof covers."""
+    """Refuse a form that there is not, and combinations that no proof covers."""
+    if form not in FORMS:
+        raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
     if bool(near) != (near_rate is not None):
         raise InputError("give both `near` and `near_rate`, or neither")
     if near and not set(near) < set(swapped):

@@ -229,7 +229,7 @@ class Run:
         return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
 
     def apply(self, cells: Stratified, ids: IntArray, exchange: Exchange) -> int:
-        """Give the selected records their new values; how many of them are others than before."""
+        """Give the selected records their new values, and check that; how many of them are others than before."""
         # A selected record may get an equal value: nothing to write for it.
         other = exchange.swapped != cells.swapped[exchange.cell]
         places, values = exchange.cell[other], exchange.swapped[other]
@@ -256,6 +256,7 @@ class Run:
                 f"union all select {held}, {new}, moved.k from {moves} join cell on cell.rowid = moved.id) group by all"
             )
         self.database.execute(f"create temp table result as {query}")
+        self.check()
         return len(rows)
 
     def forget(self) -> None:
@@ -342,8 +343,9 @@ class Run:
         """These errors for every area, where the swapped columns go from wide to narrow."""
         return {name: self.errors(depth + 1) for depth, name in enumerate(self.roles.swap)}
 
-    def write(self, out: Path, form: str, file_format: str, household: str | None) -> None:
-        """The result as a table or as records, ordered by their values."""
+    def write(self, folder: Path, form: str, file_format: str, household: str | None) -> str:
+        """Write the result as a table or as records, ordered by their values, and return the name of the file."""
+        out = folder / f"swapped.{file_format}"
         names = [*self.roles.match, *self.roles.hold, *self.roles.swap]
         keys = [*self.match, *self.hold, *self.swap]
         shown = ", ".join(f"{key} as {quoted(name)}" for key, name in zip(keys, names, strict=True))
@@ -365,6 +367,7 @@ class Run:
             self.database.execute(f"copy ({query}) to {literal(str(out))} ({FORMATS[file_format]})")
         except duckdb.IOException as error:
             raise OutputError(f"{out}: cannot be written ({error})") from None
+        return out.name
 
 
 def imputed_share(field: str, *, parts: bool) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,7 +16,7 @@ from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import HouseholdPairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.swap.permutation import Exchange, Stratified
-from safemargin.swap.reading import Workspace, opened, workspace
+from safemargin.swap.reading import opened, workspace
 from safemargin.swap.simulated import Simulated, baseline
 from safemargin.swap.tables import Roles, Run, imputed_share
 
@@ -86,25 +85,20 @@ def simulate_targeted(
         name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
     }
     wish = Targeting(risk=Risk(rate_of(rate), small), most=rate_of(most), **given)
-    with workspace(data) as space:
-        out = space.folder / f"swapped.{file_format}"
-        return swap_targeted(space.path, out, wish, file_format=file_format, progress=progress, space=space)
+    return swap_targeted(data, wish, file_format, progress)
 
 
 def swap_targeted(
-    path: Path,
-    out: Path,
-    wish: Targeting,
-    *,
-    file_format: str = "parquet",
-    progress: Progress = no_progress,
-    space: Workspace | None = None,
+    data: object, wish: Targeting, file_format: str = "parquet", progress: Progress = no_progress
 ) -> Simulated:
-    """Swap the households of a file in pairs, and write them to the new file `out`, or nothing."""
+    """Swap the households of a file, or of records in memory, in pairs."""
     swapped, match, asked = wish.geography[1:], (wish.geography[0], *wish.match), (wish.hold, wish.household)
-    more = partial(_more, path, wish)
+    more = partial(_more, wish)
     progress("counting records")
-    with opened(path, swapped, match, *asked, unit=wish.unit, file_format=file_format, more=more) as run:
+    with (
+        workspace(data) as space,
+        opened(space.path, swapped, match, *asked, unit=wish.unit, file_format=file_format, more=more) as run,
+    ):
         roles = run.roles
         cells, ids = run.cells()
         traits = _traits(run, wish, ids)
@@ -117,10 +111,9 @@ def swap_targeted(
         progress("applying the exchange")
         moved = np.flatnonzero(pairs.partner >= 0)
         changed = run.apply(cells, ids, Exchange(moved, cells.swapped[pairs.partner[moved]], 0))
-        run.check()
         progress("writing the result")
         errors = run.errors_by_area()
-        run.write(out, "records", file_format, wish.household)
+        file = run.write(space.folder, "records", file_format, wish.household)
         other = baseline(run, cells, ids, roles, wish.counted, Fraction(changed, len(ids)))
     return Simulated(
         METHOD,
@@ -134,7 +127,7 @@ def swap_targeted(
         guarantee(roles, wish),
         errors,
         other,
-        out.name,
+        file,
         space,
     )
 
@@ -176,10 +169,10 @@ def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
     )
 
 
-def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+def _more(wish: Targeting, source: DuckSource, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
     """The SQL of columns that state who is at risk, and of those that count people."""
     asked = [*wish.unique, *wish.rare, *(name for name in (wish.imputed, wish.age) if name is not None)]
-    check_columns(path, source.columns, asked)
+    check_columns(source.path, source.columns, asked)
     fields, people = source.fields, wish.household is not None
     added = {}
     packed = ", ".join(f"u{n} := {fields[name]}" for n, name in enumerate(wish.unique))
@@ -201,7 +194,7 @@ def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.Duck
         added[MINORS] = f"count(*) filter (where {age} < {ADULT})"
     for name in added:
         if name in source.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is counted here; rename it")
+            raise InputError(f"{source.path}: has a column {name!r} already, which is counted here; rename it")
     return added
 
 

@@ -62,7 +62,7 @@ DecideOnly = Annotated[
 Tolerance = Annotated[float, typer.Option(help="Largest difference between totals, as a share of all people.")]
 
 
-def call(function: Callable[..., T], options: Mapping[str, object], *own: str, **others: object) -> T:
+def call(function: Callable[..., T], options: Mapping[str, object], /, *own: str, **others: object) -> T:
     """Call the function behind a command with the command's options, which have the names of its parameters.
 
     `own` are further options that the command handles itself; `others` are arguments beside options, or in their place.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.ui import By, Count, Facts, Json, Option, Page, Rolls, Skip, check_page, print_result
+from safemargin.ui import By, Count, Facts, Json, Option, Page, Rolls, Skip, call, check_page, print_result
 from safemargin.verify.sign import sign as run_sign
 from safemargin.verify.verify import verify as run_verify
 
@@ -33,18 +33,7 @@ def verify(
     Example: safemargin verify certificate.json published --roll roll.csv --rerun
     """
     check_page(page)
-    checked = run_verify(
-        certificate,
-        files,
-        roll or (),
-        fact or (),
-        count=count,
-        option=option,
-        by=by,
-        skip=skip or (),
-        key=key,
-        rerun=rerun,
-    )
+    checked = call(run_verify, locals(), "fact", roll=roll or (), facts=fact or (), skip=skip or ())
     print_result(checked, as_json, page)
     if not checked.holds:
         raise typer.Exit(1)

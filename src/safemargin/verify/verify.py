@@ -10,23 +10,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from safemargin import __version__
+from safemargin import __version__, ui
 from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
 from safemargin.release.witnesses import WITNESSES
 from safemargin.suppress.check import check_pattern
-from safemargin.ui import (
-    Document,
-    Headline,
-    InTerminal,
-    OnPage,
-    Paragraph,
-    Particulars,
-    Report,
-    Result,
-    Section,
-)
 from safemargin.verify.given import Given, given_files, load
 from safemargin.verify.published import PAGE, SIGNATURE, changed, verify_release
 
@@ -34,7 +23,7 @@ Files = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
-class CertificateCheck(Verification, Result):
+class CertificateCheck(Verification, ui.Result):
     """What was verified, and what fails; `statement` is what the certificate says, `origin` which one it is and when it
     was checked, for the page.
     """
@@ -42,20 +31,20 @@ class CertificateCheck(Verification, Result):
     statement: str = ""
     origin: Mapping[str, str] = field(default_factory=dict, hash=False)
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `verify --json`."""
         return self.document()
 
-    def to_report(self) -> Report:
+    def to_report(self) -> ui.Report:
         first, *others = self.lines()
         state, headline = ("sound", "The certificate holds.") if self.holds else ("unsound", "The certificate fails.")
-        return Report(
+        return ui.Report(
             "Verify",
-            OnPage(Headline(state, headline, first)),
-            InTerminal(Paragraph(first, state)),
-            *(Paragraph(line) for line in others),
-            OnPage(Section("What it states", self.statement)) if self.statement and self.holds else None,
-            OnPage(Section("This check", Particulars(self.origin))) if self.origin else None,
+            ui.OnPage(ui.Headline(state, headline, first)),
+            ui.InTerminal(ui.Paragraph(first, state)),
+            *(ui.Paragraph(line) for line in others),
+            ui.OnPage(ui.Section("What it states", self.statement)) if self.statement and self.holds else None,
+            ui.OnPage(ui.Section("This check", ui.Particulars(self.origin))) if self.origin else None,
         )
 
 

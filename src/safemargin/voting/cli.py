@@ -10,19 +10,26 @@ from safemargin.ui import Json, call, print_result, progress_bar
 from safemargin.voting.compare_rules import rules as rank_rules
 from safemargin.voting.outcome import outcome as measure_outcome
 
+Candidates = Annotated[str | None, typer.Option(help="Number of candidates, or their names: a,b,c.")]
+Voters = Annotated[int | None, typer.Option(help="Number of people who vote.")]
+Beliefs = Annotated[
+    list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
+]
+Epsilon = Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")]
+Draws = Annotated[int, typer.Option(min=1000, help="Monte Carlo sample size, used only if no exact algorithm applies.")]
+Picture = Annotated[Path | None, typer.Option("--out", help="Write a page with a picture (HTML).")]
+
 
 def outcome(
     project: Annotated[Path | None, typer.Argument(help="Project file (TOML): the result of its release.")] = None,
     rule: Annotated[str, typer.Option(help="Voting rule, e.g. plurality, borda, stv, approval-2.")] = "plurality",
-    candidates: Annotated[str | None, typer.Option(help="Number of candidates, or their names: a,b,c.")] = None,
-    voters: Annotated[int | None, typer.Option(help="Number of people who vote.")] = None,
-    belief: Annotated[
-        list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
-    ] = None,
+    candidates: Candidates = None,
+    voters: Voters = None,
+    belief: Beliefs = None,
     publish: Annotated[
         str, typer.Option(help="winner, histogram, tops, scores, or groups (with a belief by group).")
     ] = "winner",
-    epsilon: Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")] = 0.0,
+    epsilon: Epsilon = 0.0,
     curve: Annotated[bool, typer.Option("--curve", help="Also print delta for other epsilons.")] = False,
     delta: Annotated[
         float | None, typer.Option("--delta", help="Find the smallest electorate and the least epsilon for this delta.")
@@ -37,10 +44,8 @@ def outcome(
     simulator: Annotated[
         bool, typer.Option("--simulator", help="Also print delta by the definition with a simulator.")
     ] = False,
-    draws: Annotated[
-        int, typer.Option(min=1000, help="Monte Carlo sample size, used only if no exact algorithm applies.")
-    ] = 200_000,
-    page: Annotated[Path | None, typer.Option("--out", help="Write a page with a picture (HTML).")] = None,
+    draws: Draws = 200_000,
+    page: Picture = None,
     as_json: Json = False,
 ) -> None:
     """Show how private an exact result is: delta, and the pair of votes an observer can best distinguish.
@@ -55,19 +60,15 @@ def outcome(
 
 
 def rules(
-    candidates: Annotated[str | None, typer.Option(help="Number of candidates, or their names: a,b,c.")] = None,
-    voters: Annotated[int | None, typer.Option(help="Number of people who vote.")] = None,
-    belief: Annotated[
-        list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
-    ] = None,
+    candidates: Candidates = None,
+    voters: Voters = None,
+    belief: Beliefs = None,
     only: Annotated[list[str] | None, typer.Option("--rule", help="Rules to rank; repeatable. All if none.")] = None,
-    epsilon: Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")] = 0.0,
+    epsilon: Epsilon = 0.0,
     votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib).")] = None,
     axioms: Annotated[bool, typer.Option("--axioms", help="Also print which axioms each rule satisfies.")] = False,
-    draws: Annotated[
-        int, typer.Option(min=1000, help="Monte Carlo sample size, used only if no exact algorithm applies.")
-    ] = 20_000,
-    page: Annotated[Path | None, typer.Option("--out", help="Write a page with a picture (HTML).")] = None,
+    draws: Draws = 20_000,
+    page: Picture = None,
     as_json: Json = False,
 ) -> None:
     """Rank voting rules by how little the winner shows about one vote.

@@ -87,6 +87,11 @@ class Place:
                 self.folder, self.project, self.data = path.parent, None, path
 
     @property
+    def name(self) -> str:
+        """The project file as commands in its folder call it."""
+        return "" if self.project is None else self.project.name
+
+    @property
     def text(self) -> str:
         """The project file as it is on the disk."""
         return "" if self.project is None else read_bytes(self.project).decode("utf-8", "replace")
@@ -276,3 +281,8 @@ class Screen:
 def command(*arguments: str) -> str:
     """A command as a person types it."""
     return shlex.join(["safemargin", *arguments])
+
+
+def has_project(bench: Bench) -> bool:
+    """Whether a project is open."""
+    return bench.place.project is not None

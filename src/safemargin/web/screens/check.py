@@ -5,23 +5,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from safemargin import ui
 from safemargin.audit.small import SMALLEST
 from safemargin.core import InputError, SafemarginError
 from safemargin.io import read_tables
-from safemargin.ui import (
-    Document,
-    Figures,
-    Fold,
-    Grid,
-    Headline,
-    Paragraph,
-    Part,
-    Section,
-    Tag,
-    count_range,
-    named_cell_label,
-    plural,
-)
 from safemargin.web.bench import Bench, Given, Screen
 
 LISTED = 200
@@ -31,12 +18,12 @@ LISTED = 200
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The form, and what the last check or suppression found."""
     job = bench.job(given)
-    parts: list[Part] = []
+    parts: list[ui.Part] = []
     kind = ""
     if job is not None and job.document is not None:
         kind = job.arguments[0]
         parts = audit_parts(job.document) if kind == "audit" else _suppressed(job.document, job.folder)
-        parts += [Paragraph(f"Warning: {line}", "warning") for line in job.warnings]
+        parts += [ui.Paragraph(f"Warning: {line}", "warning") for line in job.warnings]
     return {
         "title": "Check any table",
         "job": job,
@@ -46,38 +33,40 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     }
 
 
-def audit_parts(document: Document) -> list[Part]:
+def audit_parts(document: ui.Document) -> list[ui.Part]:
     """The verdict, every attack, and the cells that were disclosed, the smallest counts first."""
     attacks = document["attacks"]
     disclosed = _found(document)
     people = max((attack["people_exposed"] for attack in attacks), default=0)
     if document["safe"]:
-        words = f"{plural(len(attacks), 'attack')} tried, nothing disclosed."
-        verdict = Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
+        words = f"{ui.plural(len(attacks), 'attack')} tried, nothing disclosed."
+        verdict = ui.Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
-        words = f"{plural(len(disclosed), 'count')} can be inferred or read off: {plural(people, 'person')} exposed."
-        verdict = Headline("unsound", words, "The worst cells are listed below.")
+        words = (
+            f"{ui.plural(len(disclosed), 'count')} can be inferred or read off: {ui.plural(people, 'person')} exposed."
+        )
+        verdict = ui.Headline("unsound", words, "The worst cells are listed below.")
     rows = [
         (
-            named_cell_label(finding["cell"]) + (f", {finding['option']}" if finding["option"] else ""),
-            count_range(finding["lower"], finding["upper"]),
-            Tag("disclosed", ", ".join(names)),
+            ui.named_cell_label(finding["cell"]) + (f", {finding['option']}" if finding["option"] else ""),
+            ui.count_range(finding["lower"], finding["upper"]),
+            ui.Tag("disclosed", ", ".join(names)),
             finding["words"],
         )
         for finding, names in disclosed
     ]
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
-    grid = Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
+    grid = ui.Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
     return [
         verdict,
-        Section("Worst cells", grid) if rows else None,
-        Section("Attacks", Grid(("attack", "looked at", "found", "summary"), tried)),
+        ui.Section("Worst cells", grid) if rows else None,
+        ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "summary"), tried)),
     ]
 
 
-def _found(document: Document) -> list[tuple[Document, list[str]]]:
+def _found(document: ui.Document) -> list[tuple[ui.Document, list[str]]]:
     """Every count that was found, with the attacks that found it, in whatever order of axes; the smallest first."""
-    found: dict[object, tuple[Document, list[str]]] = {}
+    found: dict[object, tuple[ui.Document, list[str]]] = {}
     for attack in document["attacks"]:
         for finding in attack["findings"]:
             _, names = found.setdefault((frozenset(finding["cell"].items()), finding["option"]), (finding, []))
@@ -85,19 +74,19 @@ def _found(document: Document) -> list[tuple[Document, list[str]]]:
     return sorted(found.values(), key=lambda each: (each[0]["upper"], str(each[0]["cell"])))
 
 
-def _letter(document: Document, path: str) -> str:
+def _letter(document: ui.Document, path: str) -> str:
     """A letter to the office that published the table; nothing where nothing was found."""
     findings = [finding for finding, _ in _found(document)]
     if not findings:
         return ""
     worst = findings[:3]
-    lines = [f"- {named_cell_label(finding['cell'])}: {finding['words']}" for finding in worst]
+    lines = [f"- {ui.named_cell_label(finding['cell'])}: {finding['words']}" for finding in worst]
     return "\n".join(
         [
             f"About: {Path(path).name}",
             "",
-            f"We checked this table and found that it discloses {plural(len(findings), 'count')} about small groups. "
-            "For example:",
+            f"We checked this table and found that it discloses {ui.plural(len(findings), 'count')} about small "
+            "groups. For example:",
             "",
             *lines,
             "",
@@ -107,23 +96,23 @@ def _letter(document: Document, path: str) -> str:
     )
 
 
-def _suppressed(document: Document, folder: Path) -> list[Part]:
+def _suppressed(document: ui.Document, folder: Path) -> list[ui.Part]:
     """What was suppressed, and where the table with its gaps is."""
     cells = document["suppressed"]
     primary = sum(cell["primary"] for cell in cells)
-    rows = [(named_cell_label(cell["cell"]), "primary" if cell["primary"] else "secondary") for cell in cells]
+    rows = [(ui.named_cell_label(cell["cell"]), "primary" if cell["primary"] else "secondary") for cell in cells]
     place = folder / Path(document["certificate"]).parent.parent
     best = "No pattern that protects them has fewer cells."
-    more = f"Every pattern that protects them has at least {plural(document['lower_bound'], 'cell')}."
+    more = f"Every pattern that protects them has at least {ui.plural(document['lower_bound'], 'cell')}."
     return [
-        Headline("sound", f"{plural(len(cells), 'count')} suppressed.", best if document["gap"] == 0 else more),
+        ui.Headline("sound", f"{ui.plural(len(cells), 'count')} suppressed.", best if document["gap"] == 0 else more),
         f"To publish: {place / 'published'}. Confidential, do not publish: {place / 'confidential'}.",
-        Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
-        Fold("Suppressed cells (confidential)", Grid(("cell", "suppression"), rows, sortable=True)),
+        ui.Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
+        ui.Fold("Suppressed cells (confidential)", ui.Grid(("cell", "suppression"), rows, sortable=True)),
     ]
 
 
-def _estimate(path: Path, count: str, by: str | None) -> tuple[Part, ...]:
+def _estimate(path: Path, count: str, by: str | None) -> tuple[ui.Part, ...]:
     """What the table itself prints: quick, and not certified."""
     try:
         tables = read_tables([path], count=count, by=by)
@@ -132,8 +121,8 @@ def _estimate(path: Path, count: str, by: str | None) -> tuple[Part, ...]:
     exact = [table.lower[table.lower == table.upper] for table in tables]
     small = sum(int(((counts > 0) & (counts <= SMALLEST)).sum()) for counts in exact)
     rows = sum(len(table.lower) for table in tables)
-    words = f"{plural(small, 'printed count')} of {rows:,} from 1 to {SMALLEST}. What else can be inferred follows."
-    return Paragraph("Estimate, not certified.", "strong"), Paragraph(words)
+    words = f"{ui.plural(small, 'printed count')} of {rows:,} from 1 to {SMALLEST}. What else can be inferred follows."
+    return ui.Paragraph("Estimate, not certified.", "strong"), ui.Paragraph(words)
 
 
 def audit(bench: Bench, given: Given) -> str:

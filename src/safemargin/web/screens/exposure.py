@@ -7,31 +7,12 @@ from itertools import combinations
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from safemargin import ui
 from safemargin.bounds import short_words
 from safemargin.core import InputError, SafemarginError
 from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import KINDS, ExposedCell, judge, square
 from safemargin.release.report.words import CONTAINED, DISCLOSED, OPEN
-from safemargin.ui import (
-    MOST_ROWS,
-    Bar,
-    Bars,
-    Document,
-    Fold,
-    Grid,
-    Link,
-    Map,
-    Paragraph,
-    Part,
-    Points,
-    Section,
-    Tag,
-    count_range,
-    named_cell_label,
-    percent,
-    percent_range,
-    plural,
-)
 from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 
 MOST_TILES = 10_000
@@ -64,18 +45,18 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "names": names,
         "rows": rows,
         "columns": columns,
-        "found": f"{plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
+        "found": f"{ui.plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
         "tiles": None,
         "parts": [],
         "pairs": _pairs(inputs, names) if len(names) > 2 else None,
         "twin": _table(exposed, here) if exposed else "Nobody.",
-        "everybody": Fold(f"All {plural(len(cells), 'cell')}", _table(cells, here)),
+        "everybody": ui.Fold(f"All {ui.plural(len(cells), 'cell')}", _table(cells, here)),
         "kinds": KINDS,
         "cell": chosen,
         "drawer": [] if chosen is None else _drawer(bench, inputs, chosen, document),
-        "typed_words": command("bound", bench.place.project.name if bench.place.project is not None else ""),
+        "typed_words": command("bound", bench.place.name),
         "cell_words": "" if chosen is None else command(*_arguments(bench, chosen.cell)),
-        "named": "" if chosen is None else named_cell_label(chosen.cell),
+        "named": "" if chosen is None else ui.named_cell_label(chosen.cell),
         "encoded": "" if chosen is None else urlencode(chosen.cell),
         "options": inputs.table.schema.options,
         "is_done": document is not None,
@@ -85,8 +66,8 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if len(row.categories) * len(column.categories) <= MOST_TILES:
         largest = max((cell.people for cell in cells), default=1)
         squares = [replace(square(cell, rows, columns, largest), address=_address(cell.cell, here)) for cell in cells]
-        parts: list[Part] = [
-            Map(f"Every {columns} by {rows}", list(row.categories), list(column.categories), squares, KINDS)
+        parts: list[ui.Part] = [
+            ui.Map(f"Every {columns} by {rows}", list(row.categories), list(column.categories), squares, KINDS)
         ]
         return {**context, "parts": parts}
     return {**context, "tiles": _tiles(cells, rows, columns, row.index, column.index)}
@@ -102,12 +83,11 @@ def _address(cell: Mapping[str, str], here: Mapping[str, str]) -> str:
 
 
 def _arguments(bench: Bench, cell: Mapping[str, str], option: str = "") -> list[str]:
-    name = bench.place.project.name if bench.place.project is not None else ""
     named = [f"--cell={axis}={category}" for axis, category in cell.items()]
-    return ["bound", name, *named, *([f"--cell=option={option}"] if option else [])]
+    return ["bound", bench.place.name, *named, *([f"--cell=option={option}"] if option else [])]
 
 
-def _pairs(inputs: Inputs, names: list[str]) -> Part:
+def _pairs(inputs: Inputs, names: list[str]) -> ui.Part:
     """How many cells of each pair of axes would be exposed: where to drill down."""
     sizes = {axis.name: len(axis.categories) for axis in inputs.table.schema.axes}
     pairs = sorted(combinations(names, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
@@ -116,28 +96,28 @@ def _pairs(inputs: Inputs, names: list[str]) -> Part:
         cells = judge(inputs.table, inputs.target, (second, first))
         exposed = [cell for cell in cells if cell.why]
         address = f"map?{urlencode({'rows': first, 'columns': second})}"
-        judged.append((Link(f"{second} by {first}", address), len(cells), len(exposed)))
+        judged.append((ui.Link(f"{second} by {first}", address), len(cells), len(exposed)))
     judged.sort(key=lambda row: -row[2] / max(row[1], 1))
-    grid = Grid(("pair of axes", "cells", "exposed if exact"), judged, total=len(pairs), sortable=True)
-    return Fold(f"All pairs of axes ({len(pairs):,})", grid)
+    grid = ui.Grid(("pair of axes", "cells", "exposed if exact"), judged, total=len(pairs), sortable=True)
+    return ui.Fold(f"All pairs of axes ({len(pairs):,})", grid)
 
 
-def _drawer(bench: Bench, inputs: Inputs, cell: ExposedCell, document: Document | None) -> list[Part]:
+def _drawer(bench: Bench, inputs: Inputs, cell: ExposedCell, document: ui.Document | None) -> list[ui.Part]:
     """What is known of one cell at once, and what the command found about it."""
-    words = f"{plural(cell.people, 'person')}. If it were published exactly: {cell.why or 'within the limits'}."
-    parts: list[Part] = [Paragraph(words), *_planned(bench, cell.cell)]
+    words = f"{ui.plural(cell.people, 'person')}. If it were published exactly: {cell.why or 'within the limits'}."
+    parts: list[ui.Part] = [ui.Paragraph(words), *_planned(bench, cell.cell)]
     others = [name for name in inputs.table.schema.names if name not in cell.cell]
     if document is not None:
         parts += [_intervals(document), *_tables(document), _remedies(document)]
     axis, category = next(iter(cell.cell.items()))
     links = [
-        (Link(f"{axis} by {name}", f"map?{urlencode({'rows': name, 'columns': axis, 'find': category})}"),)
+        (ui.Link(f"{axis} by {name}", f"map?{urlencode({'rows': name, 'columns': axis, 'find': category})}"),)
         for name in others
     ]
-    return [*parts, Fold("Look at it by another axis", Grid(("map",), links))] if links else parts
+    return [*parts, ui.Fold("Look at it by another axis", ui.Grid(("map",), links))] if links else parts
 
 
-def _planned(bench: Bench, cell: Mapping[str, str]) -> list[Part]:
+def _planned(bench: Bench, cell: Mapping[str, str]) -> list[ui.Part]:
     """What the newest plan does with the groups of the cell: the certified remedy, and its price."""
     run: PastRun | None = next(iter(bench.place.own_runs()), None)
     rows = []
@@ -145,42 +125,42 @@ def _planned(bench: Bench, cell: Mapping[str, str]) -> list[Part]:
         if len(decided["cell"]) == 1 and (axis := next(iter(decided["cell"]))) in cell:
             group = decided["cell"][axis]
             if cell[axis] in group.split(" | "):
-                rows.append((f"{axis} {group}", Tag(decided["action"]), decided["people"], decided["reason"]))
+                rows.append((f"{axis} {group}", ui.Tag(decided["action"]), decided["people"], decided["reason"]))
     if run is None or not rows:
-        return [Paragraph("There is no plan yet that says what is done with it.", "quiet")]
+        return [ui.Paragraph("There is no plan yet that says what is done with it.", "quiet")]
     title = f"What the plan in {run.name} does"
-    return [Section(title, Grid(("group", "published", "people", "why"), rows))]
+    return [ui.Section(title, ui.Grid(("group", "published", "people", "why"), rows))]
 
 
-def _intervals(document: Document) -> Part:
+def _intervals(document: ui.Document) -> ui.Part:
     entries = document["cells"]
     bars = [
-        Bar(
+        ui.Bar(
             entry.get("option", "count"),
             entry["interval"][0],
             entry["interval"][1],
-            f"{count_range(entry['lower'], entry['upper'])} of {entry['people']:,} "
-            f"({percent_range(entry['interval'])}), {entry['verdict']}",
+            f"{ui.count_range(entry['lower'], entry['upper'])} of {entry['people']:,} "
+            f"({ui.percent_range(entry['interval'])}), {entry['verdict']}",
             entry["verdict"],
         )
         for entry in entries
         if entry["interval"]
     ]
-    ticks = [percent(tick / 4) for tick in range(5)]
+    ticks = [ui.percent(tick / 4) for tick in range(5)]
     scale = "share of the people in the cell"
     words = "Shares that somebody cannot exclude, if every axis were published exactly"
     seen = dict.fromkeys(bar.kind for bar in bars)
-    meanings = Points([f"{verdict}: {VERDICT_WORDS[verdict]}" for verdict in seen])
-    return Section("What could be inferred", Bars(words, bars, ticks, scale), meanings)
+    meanings = ui.Points([f"{verdict}: {VERDICT_WORDS[verdict]}" for verdict in seen])
+    return ui.Section("What could be inferred", ui.Bars(words, bars, ticks, scale), meanings)
 
 
-def _tables(document: Document) -> list[Part]:
+def _tables(document: ui.Document) -> list[ui.Part]:
     """The two extreme tables: the cell first, then what differs most."""
     extremes = document["extremes"]
     option, ends = extremes.get("option"), (extremes["lower"], extremes["upper"])
     counted = [row for row in extremes["tables"] if None not in (row["lowest"], row["highest"])]
     if not counted:
-        return [Paragraph("No integer tables at its ends were found; the interval holds.", "warning")]
+        return [ui.Paragraph("No integer tables at its ends were found; the interval holds.", "warning")]
     own = [row for row in counted if row["cell"] == extremes["cell"]]
     rest = [row for row in counted if row["cell"] != extremes["cell"] and row["lowest"] != row["highest"]]
     rest.sort(key=lambda row: -abs(row["highest"] - row["lowest"]))
@@ -193,35 +173,35 @@ def _tables(document: Document) -> list[Part]:
     what = f"The answer '{option}' in this cell" if option else "The count of this cell"
     words = "Both agree with every published count and with all that the onlooker knows."
     return [
-        Section(
+        ui.Section(
             "Two tables that nobody can exclude",
             f"{words} {what} is lowest in the first and highest in the second.",
-            Paragraph(short_words(ends, reached), "warning"),
-            Grid(("cell", "option", "lowest", "highest"), rows, total=len(own) + len(rest), sortable=True),
+            ui.Paragraph(short_words(ends, reached), "warning"),
+            ui.Grid(("cell", "option", "lowest", "highest"), rows, total=len(own) + len(rest), sortable=True),
         )
     ]
 
 
-def _change(axis: str, merged: str | None) -> Link | str:
+def _change(axis: str, merged: str | None) -> ui.Link | str:
     """A remedy in words; a merge leads to where it can be tried."""
     if not merged:
         return f"omit {axis}"
-    return Link(f"join {merged}", f"plan?{urlencode({'axis': axis, 'members': merged})}#change")
+    return ui.Link(f"join {merged}", f"plan?{urlencode({'axis': axis, 'members': merged})}#change")
 
 
-def _remedies(document: Document) -> Part:
+def _remedies(document: ui.Document) -> ui.Part:
     rows = [
         (
             _change(remedy["axis"], remedy["merged"]),
-            f"{plural(remedy['price']['categories'], 'category')}, {plural(remedy['price']['people'], 'person')}",
-            count_range(remedy["lower"], remedy["upper"]) + (f" ({remedy['option']})" if remedy["option"] else ""),
-            Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
+            f"{ui.plural(remedy['price']['categories'], 'category')}, {ui.plural(remedy['price']['people'], 'person')}",
+            ui.count_range(remedy["lower"], remedy["upper"]) + (f" ({remedy['option']})" if remedy["option"] else ""),
+            ui.Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
         )
         for remedy in document["remedies"]
     ]
     words = "Each change is looked at alone, with all other axes exact. A plan decides about all cells together."
-    return Section(
-        "What would protect it", words, Grid(("change", "lose a count of their own", "then it is", "verdict"), rows)
+    return ui.Section(
+        "What would protect it", words, ui.Grid(("change", "lose a count of their own", "then it is", "verdict"), rows)
     )
 
 
@@ -230,7 +210,7 @@ def look(bench: Bench, given: Given) -> str:
     cell, option = _asked(given), given.get("option", "").strip()
     axes = bench.place.inputs().table.schema
     if not cell or any(axis not in axes.names or name not in axes.axis(axis).index for axis, name in cell.items()):
-        raise InputError(f"cell: {named_cell_label(cell)[:60]!r} is no cell of these data")
+        raise InputError(f"cell: {ui.named_cell_label(cell)[:60]!r} is no cell of these data")
     if option and option not in axes.options:
         raise InputError(f"option: there is no option {option[:60]!r}")
     here = {name: given[name] for name in ("rows", "columns") if re.fullmatch(".+", given.get(name, ""))}
@@ -247,19 +227,19 @@ def _tiles(
     return {"rows": list(row), "columns": list(column), "cells": places, "names": names}
 
 
-def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> Part:
+def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> ui.Part:
     """The same as a table: exposed cells first, the largest first among them."""
     ordered = sorted(cells, key=lambda cell: (not cell.why, -cell.people))
     shown = [
         (
-            Link(", ".join(cell.cell.values()), _address(cell.cell, here)),
+            ui.Link(", ".join(cell.cell.values()), _address(cell.cell, here)),
             cell.people,
-            Tag("exposed") if cell.why else Tag("within", "within limits"),
+            ui.Tag("exposed") if cell.why else ui.Tag("within", "within limits"),
             cell.why or "-",
         )
-        for cell in ordered[:MOST_ROWS]
+        for cell in ordered[: ui.MOST_ROWS]
     ]
-    return Grid(("cell", "people", "if exact", "why"), shown, total=len(cells), sortable=True)
+    return ui.Grid(("cell", "people", "if exact", "why"), shown, total=len(cells), sortable=True)
 
 
 def _is_there(bench: Bench) -> bool:

@@ -7,7 +7,7 @@ from safemargin.core import InputError, Target
 from safemargin.io import write_whole
 from safemargin.release.ledger.locks import lock_notes, read_locks
 from safemargin.release.project import Project
-from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.bench import Bench, Given, Screen, command, has_project
 from safemargin.web.edit import set_keys, without
 
 PROTECT = {
@@ -86,17 +86,13 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "has_data": project.data is not None and project.data.file is not None,
         "locked": bool(ledger is not None and read_locks(ledger)),
         "lock_notes": lock_notes(project.model_copy(update={"ledger": _unforced(ledger)})),
-        "lock_command": command("lock", _name(bench)),
+        "lock_command": command("lock", bench.place.name),
     }
 
 
 def _unforced(ledger: Any) -> Any:
     """The ledger without the demand for a lock, which this screen is there to make."""
     return None if ledger is None else ledger.model_copy(update={"lock": False})
-
-
-def _name(bench: Bench) -> str:
-    return bench.place.project.name if bench.place.project is not None else ""
 
 
 def save(bench: Bench, given: Given) -> str:
@@ -159,13 +155,9 @@ def lock(bench: Bench, given: Given) -> str:
     """Lock the limits before the count."""
     if given.get("digest") != bench.place.digest:
         raise InputError("the project was changed meanwhile, in another window or program: look again")
-    return bench.run(["lock", _name(bench)], "Locking the limits", "limits")
-
-
-def _is_there(bench: Bench) -> bool:
-    return bench.place.project is not None
+    return bench.run(["lock", bench.place.name], "Locking the limits", "limits")
 
 
 SCREEN = Screen(
-    "limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse}, _is_there
+    "limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse}, has_project
 )

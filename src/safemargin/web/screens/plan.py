@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from safemargin import ui
 from safemargin.core import JOINER, InputError
 from safemargin.io import read_bytes, write_whole
 from safemargin.release.columns import JOINED
@@ -11,22 +12,7 @@ from safemargin.release.project import Project
 from safemargin.release.report.alternatives import PROTECTION_WORDS
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.groups import NOT_COMPUTED, Choice
-from safemargin.ui import (
-    Chart,
-    Fold,
-    Grid,
-    Headline,
-    Link,
-    Paragraph,
-    Part,
-    Points,
-    Section,
-    Tag,
-    exact_percent,
-    percent,
-    plural,
-)
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, PastRun, Screen, command, has_project
 from safemargin.web.edit import without
 from safemargin.web.screens.home import answers_of, estimate
 
@@ -63,7 +49,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "axes": list(project.axes),
         "by_hand": _by_hand(project),
         "fields": FIELDS,
-        "exact_percent": exact_percent,
+        "exact_percent": ui.exact_percent,
         "tried": _trial_words(given) if run is not None and run.name.startswith("trial") else "",
         "typed_trial": "" if run is None else command("release", f"{run.name}.toml", "--out", run.name, "--draft"),
         "has_ledger": project.ledger is not None,
@@ -71,8 +57,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 
 
 def _arguments(bench: Bench, name: str, *options: str) -> list[str]:
-    project = bench.place.project
-    return ["release", project.name if project is not None else "", "--out", name, "--draft", *options]
+    return ["release", bench.place.name, "--out", name, "--draft", *options]
 
 
 HOW = {"keep": "never merge", "join": "join", "free": "let the program decide about"}
@@ -104,7 +89,7 @@ def _said(options: str) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _curve(choices: list[Choice]) -> Part:
+def _curve(choices: list[Choice]) -> ui.Part:
     """Exact categories against the limit, with the plan marked, which the table states too; or why there is none."""
     drawn = [choice for choice in choices if choice.state == "certified" and choice.protect == choices[0].protect]
     if len({choice.beta for choice in drawn}) > 1:
@@ -112,14 +97,14 @@ def _curve(choices: list[Choice]) -> Part:
             "Categories that stay exact, by the limit: no group may be shown closer to one mind than this. The table "
         )
         caption += "below has the same figures."
-        return Chart(lambda: strictness_chart(choices), caption, fits=True)
+        return ui.Chart(lambda: strictness_chart(choices), caption, fits=True)
     if not choices:
-        return Paragraph(
+        return ui.Paragraph(
             "Most of every axis is exact, so other choices were not computed. There is no curve without them."
         )
     if any(choice.state == NOT_COMPUTED for choice in choices):
-        return Paragraph("There is no curve: the plan took long, so not all other choices were computed.")
-    return Paragraph("There is no curve: no other limit that was computed gives a release that may be published.")
+        return ui.Paragraph("There is no curve: the plan took long, so not all other choices were computed.")
+    return ui.Paragraph("There is no curve: no other limit that was computed gives a release that may be published.")
 
 
 def _members(bench: Bench, given: Given) -> tuple[str, list[str]]:
@@ -171,7 +156,7 @@ def _trial_words(given: Given) -> str:
     """What is tried, in words."""
     if given.get("options"):
         said = _said(given["options"])
-        limit = f", limit {exact_percent(float(said['--beta']))}" if "--beta" in said else ""
+        limit = f", limit {ui.exact_percent(float(said['--beta']))}" if "--beta" in said else ""
         return PROTECTION_WORDS.get(said["--protect"], said["--protect"]) + limit
     return f"{given.get('axis', '')}: {HOW.get(given.get('how', ''), '')} {given.get('members', '')}"
 
@@ -199,19 +184,23 @@ def write(bench: Bench, given: Given) -> str:
     return "plan"
 
 
-def _changes(run: PastRun, before: PastRun | None) -> list[Part]:
+def _changes(run: PastRun, before: PastRun | None) -> list[ui.Part]:
     """What a plan gains and loses against the one before it."""
     if before is None:
         return []
     gained, lost = sorted(run.exact - before.exact), sorted(before.exact - run.exact)
-    shares = [percent(each) for each in (_share(before), _share(run))]
-    parts: list[Part] = [Paragraph(f"People in exact groups: {shares[0]} in {before.name}, {shares[1]} in {run.name}.")]
+    shares = [ui.percent(each) for each in (_share(before), _share(run))]
+    parts: list[ui.Part] = [
+        ui.Paragraph(f"People in exact groups: {shares[0]} in {before.name}, {shares[1]} in {run.name}.")
+    ]
     if not gained and not lost:
-        return [*parts, Paragraph(f"The same groups are exact as in {before.name}.")]
+        return [*parts, ui.Paragraph(f"The same groups are exact as in {before.name}.")]
     for words, names in (("Gained", gained), ("Lost", lost)):
-        title = f"{words} against {before.name}: {plural(len(names), 'exact group')}"
+        title = f"{words} against {before.name}: {ui.plural(len(names), 'exact group')}"
         parts.append(
-            Fold(title, Points(names), is_open=len(names) <= SHORT) if names else Paragraph(f"{title}.", "quiet")
+            ui.Fold(title, ui.Points(names), is_open=len(names) <= SHORT)
+            if names
+            else ui.Paragraph(f"{title}.", "quiet")
         )
     return parts
 
@@ -222,7 +211,7 @@ def _share(run: PastRun) -> float:
     return sum(count for count, is_exact in people if is_exact) / max(sum(count for count, _ in people), 1)
 
 
-def _axes(run: PastRun) -> Part:
+def _axes(run: PastRun) -> ui.Part:
     """Before: every category exact. After: what became of them."""
     tally: dict[str, dict[str, int]] = {}
     people: dict[str, list[int]] = {}
@@ -236,36 +225,36 @@ def _axes(run: PastRun) -> Part:
         kept[0] += cell["people"] if cell["action"] == "exact" else 0
         kept[1] += cell["people"]
     rows = [
-        (axis, sum(counts.values()), *(counts[action] or "-" for action in ACTIONS), percent(kept / max(every, 1)))
+        (axis, sum(counts.values()), *(counts[action] or "-" for action in ACTIONS), ui.percent(kept / max(every, 1)))
         for (axis, counts), (kept, every) in zip(tally.items(), people.values(), strict=True)
     ]
     columns = ("axis", "categories before", *ACTIONS, "people in exact groups")
-    return Section("Before and after", Grid(columns, rows))
+    return ui.Section("Before and after", ui.Grid(columns, rows))
 
 
-def _groups(run: PastRun) -> Part:
+def _groups(run: PastRun) -> ui.Part:
     """Groups that are not exact, with the reason; the exact ones fold away."""
     cells = [cell for cell in run.document["cells"] if cell["cell"]]
     rows = [
-        (_name(cell["cell"]), ", ".join(cell["cell"]), cell["people"], Tag(cell["action"]), cell["reason"])
+        (_name(cell["cell"]), ", ".join(cell["cell"]), cell["people"], ui.Tag(cell["action"]), cell["reason"])
         for cell in sorted(cells, key=lambda cell: cell["action"] == "exact")
     ]
     changed = [row for row in rows if str(row[3]) != "exact"]
     columns = ("group", "axis", "people", "published", "why")
-    return Section(
+    return ui.Section(
         "Groups that are not exact",
-        Grid(columns, changed, sortable=True) if changed else "Every group is exact.",
-        Fold(f"All {len(rows):,} groups", Grid(columns, rows, sortable=True)),
-        *(Paragraph(note) for note in run.document.get("notes", [])),
+        ui.Grid(columns, changed, sortable=True) if changed else "Every group is exact.",
+        ui.Fold(f"All {len(rows):,} groups", ui.Grid(columns, rows, sortable=True)),
+        *(ui.Paragraph(note) for note in run.document.get("notes", [])),
     )
 
 
-def _name(cell: dict[str, str]) -> Link | str:
+def _name(cell: dict[str, str]) -> ui.Link | str:
     """A group; one of a single axis leads to the form that changes it."""
     names = ", ".join(cell.values())
     if len(cell) > 1:
         return names
-    return Link(names, f"plan?{urlencode({'axis': next(iter(cell)), 'members': names})}#change")
+    return ui.Link(names, f"plan?{urlencode({'axis': next(iter(cell)), 'members': names})}#change")
 
 
 def decide(bench: Bench, given: Given) -> str:
@@ -274,13 +263,9 @@ def decide(bench: Bench, given: Given) -> str:
     options = [ALL] if given.get("all") else []
     name = bench.place.unused("draft")
     first = tuple(estimate(bench))
-    if isinstance(first[0], Headline):  # the data cannot be read: say so now
+    if isinstance(first[0], ui.Headline):  # the data cannot be read: say so now
         raise InputError(str(first[0].parts[0]))
     return bench.run(_arguments(bench, name, *options), "The plan", f"plan?run={name}", estimate=first)
 
 
-def _is_there(bench: Bench) -> bool:
-    return bench.place.project is not None
-
-
-SCREEN = Screen("plan", "Plan", show, {"decide": decide, "try": attempt, "write": write}, _is_there)
+SCREEN = Screen("plan", "Plan", show, {"decide": decide, "try": attempt, "write": write}, has_project)

@@ -35,9 +35,8 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 
 
 def _arguments(bench: Bench, name: str, decided: str, checked: str) -> list[str]:
-    project = bench.place.project
     said = ["--out", name, "--decided-by", decided, "--checked-by", checked]
-    return ["release", project.name if project is not None else "", *said]
+    return ["release", bench.place.name, *said]
 
 
 def _checks(bench: Bench, project: Project, draft: PastRun | None) -> list[tuple[bool, bool, str]]:
