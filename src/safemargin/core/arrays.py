@@ -49,6 +49,8 @@ def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
     count = len(keys)
     most = int(keys.max(initial=0)) + 1
     if most > 4 * count:  # too few rows for a list of all keys
+        if (keys[1:] > keys[:-1]).all():  # in order already, as the profiles of a roll are: no sorting
+            return np.arange(count), np.arange(count)
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         return first.astype(np.int64), group.astype(np.int64)
     first = np.full(most, count, dtype=np.int64)
