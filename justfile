@@ -16,7 +16,7 @@ test-full *args:
 
 # Third tier: slow cases, samples against their laws, pages in a browser
 evidence *args:
-    python -m pytest -n auto --dist worksteal -m "slow or statistical or browser" {{ args }}
+    python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "slow or statistical or browser" {{ args }}
 
 # Branch coverage of the full suite, and the goal for the parts that proofs rest on
 coverage:

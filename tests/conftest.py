@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -69,6 +70,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.full if long[item.nodeid] < VERY_LONG else pytest.mark.slow)
         if not DATA.is_dir() and item.get_closest_marker("data"):
             item.add_marker(absent)
+    # Files that take longest come first, so that no worker begins one when the others have ended.
+    seconds = Counter[Path]()
+    for item in items:
+        seconds[item.path] += long.get(item.nodeid, 0.0)
+    items.sort(key=lambda item: -seconds[item.path])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -59,5 +59,5 @@ def test_a_rehearsal_below_the_minimum_says_so(tmp_path: Path) -> None:
     check = SimpleNamespace(
         enrolled=20, dimensions={"age": noted}, turnout={}, findings=[], certified=False, verified=True
     )
-    facts = SimpleNamespace(check=check, folder=tmp_path, lost=0, kills=0, seconds=1.0, storage={}, holds=False)
-    assert "age: 19 answers are fewer than the minimum, so it was not opened" in ElectionRehearsal(facts).to_text()
+    rehearsal = ElectionRehearsal(tmp_path, check, lost=0, kills=0, seconds=1.0, storage={})  # type: ignore[arg-type]
+    assert "age: 19 answers are fewer than the minimum, so it was not opened" in rehearsal.to_text()

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -67,6 +68,29 @@ def fixture_cluster(pyspark: Any, tmp_path_factory: pytest.TempPathFactory) -> I
     settings["spark.sql.shuffle.partitions"] = "4"
     with started_cluster(tmp_path_factory.mktemp("cluster"), settings, "600M", options) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module", name="held")
+def fixture_held(cluster: Cluster) -> Iterator[list[ExitStack]]:
+    """The session that tests share, if one runs."""
+    held = [ExitStack()]
+    yield held
+    held[0].close()
+
+
+@pytest.fixture(name="shared")
+def fixture_shared(cluster: Cluster, held: list[ExitStack], pyspark: Any) -> Cluster:
+    """The cluster with a session that runs already: executors start once for all tests that do not end any."""
+    if pyspark.sql.SparkSession.getActiveSession() is None:
+        held[0].enter_context(spark_session.session(Path("shared"), cluster.master))
+    return cluster
+
+
+@pytest.fixture(name="alone")
+def fixture_alone(cluster: Cluster, held: list[ExitStack]) -> Cluster:
+    """The cluster without a session of the test: commands start their own."""
+    held[0].close()
+    return cluster
 
 
 @pytest.fixture(name="project")
@@ -150,10 +174,10 @@ KEYS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "said"), KEYS)
-def test_cell_keys_give_the_same_bytes(cluster: Cluster, people: Path, name: str, said: dict[str, Any]) -> None:
+def test_cell_keys_give_the_same_bytes(shared: Cluster, people: Path, name: str, said: dict[str, Any]) -> None:
     said = {key: people / value if key == "secret" else value for key, value in said.items()}
     ours = safemargin.noise.perturb(people / name, ("sex", "age", "day"), variance=2, bound=5, **said)
-    said |= {"engine": "spark", "master": cluster.master}
+    said |= {"engine": "spark", "master": shared.master}
     theirs = safemargin.noise.perturb(people / name, ("sex", "age", "day"), variance=2, bound=5, **said)
     assert theirs.files == ours.files
     assert theirs.counts.sum() > 0
@@ -171,7 +195,7 @@ def test_cell_keys_give_the_same_bytes(cluster: Cluster, people: Path, name: str
         ({"record_key": "nothing"}, "nothing"),
     ],
 )
-def test_records_without_keys_are_one_line(pyspark: Any, people: Path, said: dict[str, Any], message: str) -> None:
+def test_records_without_keys_are_one_line(shared: Cluster, people: Path, said: dict[str, Any], message: str) -> None:
     said = {key: people / value if key == "secret" else value for key, value in said.items()}
     with pytest.raises(InputError, match=message) as caught:
         safemargin.noise.perturb(people / "people.parquet", ("sex",), variance=2, bound=5, engine="spark", **said)
@@ -185,7 +209,7 @@ def tables(source: str, *listed: str) -> list[list[Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "records"])
-def test_swapping_keeps_both_tables(cluster: Cluster, tmp_path: Path, form: str) -> None:
+def test_swapping_keeps_both_tables(shared: Cluster, tmp_path: Path, form: str) -> None:
     homes = tmp_path / "homes.parquet"
     duckdb.sql(
         f"""copy (select 's' || i % 5 as state, i % 3 as size, ['rented', 'owned', null][1 + i // 15 % 3] as tenure,
@@ -193,7 +217,7 @@ def test_swapping_keeps_both_tables(cluster: Cluster, tmp_path: Path, form: str)
     )
     said: dict[str, Any] = {"swapped": ("county",), "match": ("state", "size"), "hold": ("tenure",), "form": form}
     ours = safemargin.swap(homes, rate="0.2", **said)
-    theirs = safemargin.swap(homes, rate="0.2", **said, engine="spark", master=cluster.master)
+    theirs = safemargin.swap(homes, rate="0.2", **said, engine="spark", master=shared.master)
     assert (theirs.strata, theirs.unique, theirs.guarantee) == (ours.strata, ours.unique, ours.guarantee)
     assert 0 < theirs.changed <= theirs.selected < 3000
     ours.write(tmp_path / "ours")
@@ -222,13 +246,13 @@ def test_swapping_in_spark_takes_one_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_dies_and_the_release_is_the_same(cluster: Cluster, project: Path, tmp_path: Path) -> None:
-    with killing(cluster, lambda done, tasks: tasks >= PARTS // 2 and done > 2) as killed:
-        safemargin.release(project, engine="spark", master=cluster.master).write(tmp_path / "spark")
+def test_a_worker_dies_and_the_release_is_the_same(alone: Cluster, project: Path, tmp_path: Path) -> None:
+    with killing(alone, lambda done, tasks: tasks >= PARTS // 2 and done > 2) as killed:
+        safemargin.release(project, engine="spark", master=alone.master).write(tmp_path / "spark")
     assert killed and killed[0] < killed[1], "no worker was killed while the job ran"
     safemargin.release(project).write(tmp_path / "duck")
     assert published(tmp_path / "spark") == published(tmp_path / "duck")
-    cluster.replace(0)
+    alone.replace(0)
 
 
 AGES = ("young", "adult", "old")
@@ -246,7 +270,7 @@ def different(noise: IntArray, tasks: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_workers_measure_as_this_process_would(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_measure_as_this_process_would(shared: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are exact, and the noise has its law, a chi-square with false alarms below 1e-7; no task repeats another.
 
     Noise with the parameter 1/100 is not zero with a probability below 1e-21.
@@ -258,7 +282,7 @@ def test_workers_measure_as_this_process_would(cluster: Cluster, monkeypatch: py
     laws |= {(1, total): parameter, (1, KINDS.detailed): parameter}
     monkeypatch.setattr(measure_spark, "AT_ONCE", 1_000 * 11)  # of 4, 1 and 6 counts: 24 tasks
     monkeypatch.setattr(DiscreteGaussian, "protect", None)  # in this process; workers have the code that is sent
-    noisy = measure_in_spark(Path("people"), cluster.master, KINDS, counts, laws)
+    noisy = measure_in_spark(Path("people"), shared.master, KINDS, counts, laws)
     assert {margin: values.shape for margin, values in noisy.items()} == {
         (level, query): (len(counts[level]), KINDS.cells(query)) for level, query in laws
     }
@@ -276,28 +300,28 @@ def test_workers_measure_as_this_process_would(cluster: Cluster, monkeypatch: py
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_no_task_of_two_runs_repeats_another(cluster: Cluster, sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_task_of_two_runs_repeats_another(shared: Cluster, sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAFEMARGIN_SAMPLER", sampler)
     monkeypatch.setattr(measure_spark, "AT_ONCE", 60)
     counts = [np.zeros((80, 6), dtype=np.int64)]
     margin = (0, KINDS.detailed)
     runs = [
-        measure_in_spark(Path("people"), cluster.master, KINDS, counts, {margin: Fraction(10**6)})[margin]
+        measure_in_spark(Path("people"), shared.master, KINDS, counts, {margin: Fraction(10**6)})[margin]
         for _ in range(2)
     ]
     assert different(np.concatenate(runs), 16) == 16
 
 
 @pytest.mark.slow
-def test_a_worker_dies_while_it_measures(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = write_country(tmp_path, 3_000, 200)
-    where = f'engine = "spark"\nmaster = "{cluster.master}"'
+def test_a_worker_dies_while_it_measures(alone: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write_country(tmp_path, 3_000, 60)
+    where = f'engine = "spark"\nmaster = "{alone.master}"'
     config.write_text(config.read_text().replace('"people.parquet"', f'"people.parquet"\n{where}'))
     monkeypatch.setattr(measure_spark, "AT_ONCE", 1)
-    with killing(cluster, lambda done, tasks: tasks == 209 and done > 2) as killed:  # a task for every area
+    with killing(alone, lambda done, tasks: tasks > 60 and done > 2) as killed:  # a task for every area
         made: Any = safemargin.topdown(config, tmp_path / "out")
     assert killed and killed[0] < killed[1], "no worker was killed while the job ran"
-    cluster.replace(0)
+    alone.replace(0)
     again: Any = safemargin.topdown(made.published)
     assert again.agrees
     truth, folder = count_project(config, tmp_path / "other").counts, Folder(made.published)
@@ -315,20 +339,20 @@ def test_a_worker_dies_while_it_measures(cluster: Cluster, tmp_path: Path, monke
 
 @pytest.mark.slow
 def test_a_cluster_that_dies_for_good_is_one_line(
-    cluster: Cluster, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
+    alone: Cluster, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
 ) -> None:
-    for worker, process in enumerate(cluster.workers):
+    for worker, process in enumerate(alone.workers):
         if process.poll() is None:
-            cluster.kill(worker)
+            alone.kill(worker)
     monkeypatch.setattr(spark_session, "PATIENCE", 2)
     with pytest.raises(InputError, match="^master = 'spark://127.0.0.1:[0-9]+': the cluster has had no worker for 2 s"):
-        safemargin.release(project, engine="spark", master=cluster.master)
+        safemargin.release(project, engine="spark", master=alone.master)
     for command in COMMANDS:
-        lines, left = run_command(capsys, tmp_path, *command, "--engine", "spark", "--master", cluster.master)
-        assert lines == [f"safemargin: --master = {cluster.master!r}: the cluster has had no worker for 2 seconds"]
+        lines, left = run_command(capsys, tmp_path, *command, "--engine", "spark", "--master", alone.master)
+        assert lines == [f"safemargin: --master = {alone.master!r}: the cluster has had no worker for 2 seconds"]
         assert not left
     counted = count_project(write_country(tmp_path / "country", 300, 30), tmp_path / "out")
-    data = counted.project.data.model_copy(update={"engine": "spark", "master": cluster.master})
+    data = counted.project.data.model_copy(update={"engine": "spark", "master": alone.master})
     with pytest.raises(InputError, match="the cluster has had no worker for 2 seconds"):
         spark = replace(counted, project=counted.project.model_copy(update={"data": data}))
         release(spark, tmp_path / "out", {}, no_progress)

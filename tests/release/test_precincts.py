@@ -2,6 +2,9 @@
 
 import json
 import math
+import resource
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -99,6 +102,21 @@ def population(categories: int, others: int, people: int) -> Table:
 def test_thousands_of_categories_keep_theirs() -> None:
     plan = decide(population(3_000, 2, 240_000), Target(beta=0.05, kappa=30, tau=3))
     assert plan.certificate.certified and actions(plan, "a")[Action.EXACT] > 2_800
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not EVERYTHING, reason="takes up to a minute; EVIDENCE=all")
+def test_five_thousand_categories_fit_two_gibibytes(tmp_path: Path) -> None:
+    """The whole command, in a process of its own, so that its memory is its own."""
+    table = population(5_000, 2, 400_000)
+    names, lines = [axis.categories for axis in table.schema.axes], ["a,b,vote,people"]
+    for (a, b), counts in zip(table.votes[0].codes.tolist(), table.votes[0].counts.tolist(), strict=True):
+        lines += [f"{names[0][a]},{names[1][b]},{vote},{n}" for vote, n in zip(("yes", "no"), counts, strict=True)]
+    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
+    init(tmp_path / "votes.csv").write(tmp_path / "project.toml")
+    command = [sys.executable, "-m", "safemargin", "release", "project.toml", "--out", "release"]
+    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 * 2**20  # KiB
 
 
 @pytest.mark.data
