@@ -45,9 +45,9 @@ DATA = ROOT.parent / "shared" / "data"
 
 DURATIONS = Path(__file__).parent / "durations.json"
 """CPU seconds of the tests that take long: they belong to the second tier, the longest to the third."""
-LONG, VERY_LONG = 0.1, 2.0
+LONG, VERY_LONG = 0.04, 1.5
 """CPU seconds from which on a test is in the second tier, the full suite, and in the third: on two cores the first
-tier takes 75 s, and the CPU seconds of the second make about seven minutes."""
+tier takes 51 s, and the second together with it less than six minutes."""
 MEASURED = "cpu seconds"
 
 
@@ -110,7 +110,7 @@ class _Durations:
 
     def pytest_sessionfinish(self) -> None:
         """Write what the tests of this run take; a run of every tier replaces the file."""
-        long = {name: round(seconds, 1) for name, seconds in self.seconds.items() if seconds >= LONG}
+        long = {name: round(seconds, 2) for name, seconds in self.seconds.items() if seconds >= LONG}
         content = json.dumps(dict(sorted(long.items())), indent=0, ensure_ascii=False)
         DURATIONS.write_text(content + "\n", encoding="utf-8")
         seconds = sorted(self.seconds.values())
