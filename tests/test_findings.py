@@ -29,7 +29,7 @@ def test_limits_have_a_reason_and_sources() -> None:
     """The defaults, which `init` writes, are what the page about limits explains, beside what others use."""
     page = (ROOT / "docs/target.md").read_text(encoding="utf-8")
     section = page.partition("## Which limits to choose")[2].partition("\n## ")[0]
-    assert "The defaults are 5 %, 30 people and ± 3: `init` writes them" in section
+    assert "The defaults are 5 %, 30 people and a width of 3: `init` writes them" in section
     assert "beta = 0.05 " in CLOSING and "kappa = 30 " in CLOSING and "tau = 3 " in CLOSING
     sources = [line.split("|")[3] for line in section.splitlines() if line.startswith("| ")][1:]
     assert len(sources) >= 4 and all("](http" in source or "section" in source for source in sources)

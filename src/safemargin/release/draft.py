@@ -213,7 +213,7 @@ def decision_record(context: ReportContext, origin: Origin, names: Sequence[str]
         "no share may be inferred below": exact_percent(target.beta),
         "or above": exact_percent(1 - target.beta),
         "least people of a published group": target.kappa,
-        "a count is disclosed if known to within": f"± {target.tau}",
+        "a count is disclosed if its interval is no wider than": target.tau,
     }
     columns, rows = alternatives_rows(context)
     return Report(

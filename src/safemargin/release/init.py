@@ -24,7 +24,7 @@ CLOSING = f"""\
 [target]
 beta = {Target.beta}          # nothing may show that fewer than {LOW} or more than {HIGH} of a group chose an option
 kappa = {Target.kappa}           # nobody is published in a group of fewer people
-tau = {Target.tau}              # no count may be known to within {Target.tau} people
+tau = {Target.tau}              # no count may have an interval of {Target.tau} people or less
 epsilon_max = {Target.epsilon_max}    # the most that noise may cost anyone
 protect = "auto"     # near-unanimous groups: merge along an order or wider areas, else suppress them alone
 

@@ -29,7 +29,7 @@ Kappa = Annotated[
 Tau = Annotated[
     int | None,
     typer.Option(
-        help="A count known to within plus or minus this many is treated as disclosed. "
+        help="A count is treated as disclosed if its interval is no wider than this. "
         f"Default: what the project or manifest states, else {Target.tau}; "
         "in audit and bound, 0 for tables without a roll."
     ),

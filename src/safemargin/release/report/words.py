@@ -106,7 +106,7 @@ def glossary_words(target: Target) -> dict[str, str]:
         f"beta = {target.beta:g}": f"The limits: no share may be forced below {low} or above {high}. {MANY_OPTIONS}",
         f"guard = {target.band:g}": GUARD,
         f"kappa = {target.kappa}": f"Fewer than {few} are too few to be published by themselves.",
-        f"tau = {target.tau}": f"A count that is known to within {target.tau} counts as known.",
+        f"tau = {target.tau}": f"A count is known to within {target.tau} if its interval is no wider than that.",
         f"epsilon_max = {target.epsilon_max:g}": EPSILON,
     }
 
