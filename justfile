@@ -10,7 +10,7 @@ check:
 test *args:
     python -m pytest -n auto --dist worksteal -m "not full and not slow and not statistical and not browser" {{ args }}
 
-# Second tier: the full suite, about seven minutes on two cores
+# Second tier: the full suite, five and a half minutes on two cores
 test-full *args:
     python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" {{ args }}
 
