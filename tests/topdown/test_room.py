@@ -23,7 +23,7 @@ from safemargin.topdown import topdown as joint
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.design import build_spine, combine_limits
 from safemargin.topdown.least_squares import fit
-from safemargin.topdown.residents import always_fit, limits_of, residents_of, solve_with_residents
+from safemargin.topdown.residents import always_fit, fit_into, limits_of, residents_of, solve_with_residents
 from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.topdown import JointRelease
 from spines import designed, exact_counts, rounded_noise
@@ -272,12 +272,12 @@ def test_households_that_leave_no_room_are_solved_again() -> None:
         limits = limits_of(others, exact_counts(others, spine.counts(counts[1])))
         people = np.array(list(SIZES.values())).T
         residents = residents_of(others, limits, living, 0, size, people)
-        assert residents.fit_into(counts[0])
+        assert fit_into(residents, counts[0])
         measured = rounded_noise(design, spine.counts(counts[0]), seed)
         best, own = fit(design, measured), combine_limits(design, measured.exact)
-        alone += residents.fit_into(solve_tables(design, own, best)[-1])
+        alone += fit_into(residents, solve_tables(design, own, best)[-1])
         tables = solve_with_residents(design, measured.exact, best, residents)
-        assert residents.fit_into(tables[-1]) and tables[0].sum() == len(land.homes)
+        assert fit_into(residents, tables[-1]) and tables[0].sum() == len(land.homes)
         assert all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in (1, 2))
     assert alone < 6
 

@@ -25,7 +25,7 @@ from safemargin.core import FloatArray, InputError, IntArray, OutputError, froze
 from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync, write_whole
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, WeightedLimit, build_spine
-from safemargin.topdown.residents import Residents
+from safemargin.topdown.household_limits import Residents
 
 RESIDENTS = "residents"
 Columns = Mapping[str, IntArray | FloatArray]

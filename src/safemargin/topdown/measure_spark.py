@@ -33,7 +33,7 @@ def measure_in_spark(
     """Noisy counts of every margin in `laws`, which has the parameters of their discrete Gaussian noise."""
     items: list[tuple[int, IntArray]] = []
     for level in dict.fromkeys(level for level, _ in laws):
-        drawn = sum(attributes.cells(query) for at, query in laws if at == level)
+        drawn = sum(attributes.cells(query) for depth, query in laws if depth == level)
         areas = max(1, AT_ONCE // max(drawn, attributes.cells(attributes.detailed)))
         starts = range(0, len(counts[level]), areas)
         items += [(level, _packed(counts[level][start : start + areas])) for start in starts]
@@ -43,7 +43,7 @@ def measure_in_spark(
     parts = in_tasks(path, master, partial(_measured, attributes, dict(laws), chosen_sampler()), items)
     noisy = {}
     for level, query in laws:
-        here = [part[query] for (at, _), part in zip(items, parts, strict=True) if at == level]
+        here = [part[query] for (depth, _), part in zip(items, parts, strict=True) if depth == level]
         noisy[level, query] = np.concatenate(here, dtype=np.int64)
     return noisy
 
@@ -59,8 +59,8 @@ def _measured(
     level, counts = item[0], item[1].astype(np.int64)
     return {
         query: _packed(DiscreteGaussian(law).protect(attributes.margin(counts, query), sampler))
-        for (at, query), law in laws.items()
-        if at == level
+        for (depth, query), law in laws.items()
+        if depth == level
     }
 
 

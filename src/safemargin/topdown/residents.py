@@ -27,6 +27,7 @@ from safemargin.topdown.design import (
     combine_limits,
     grouped,
 )
+from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import LeastSquaresFit, fit
 from safemargin.topdown.tables import solve_tables
 
@@ -36,37 +37,15 @@ TOTAL = MarginQuery(())
 Limits = Sequence[tuple[int, MarginLimit]]
 
 
-@dataclass(frozen=True)
-class Residents:
-    """What is public about the persons who live in households.
-
-    `design` has the attributes of persons that anything limits, and these limits as bounds; nothing is measured.
-    `living` and `inside` are the margin and its cell of persons in households. `size` is the margin of households by
-    size; `people` has the least and the most people in a household of each (two rows).
-    """
-
-    design: Design
-    living: MarginQuery
-    inside: int
-    size: MarginQuery
-    people: IntArray
-
-    def limit(self, homes: IntArray) -> MarginLimit:
-        """How many people can live in households of the smallest areas, which are given by size."""
-        low = np.zeros((len(homes), self.design.attributes.cells(self.living)), dtype=np.int64)
-        high = np.full_like(low, MAX_COUNT)
-        low[:, self.inside], high[:, self.inside] = self.people @ homes.T
-        return MarginLimit(self.living, low, high)
-
-    def fit_into(self, homes: IntArray) -> bool:
-        """Whether there are tables of persons beside these households of the smallest areas, by size."""
-        design = replace(self.design, earlier=((self.design.spine.last, self.limit(homes)),))
-        try:
-            wide = grouped(design)[0]
-            solve_tables(wide, combine_limits(wide, {}), _unmeasured(wide))
-        except (InputError, TooLargeError):
-            return False
-        return True
+def fit_into(residents: Residents, homes: IntArray) -> bool:
+    """Whether there are tables of persons beside these households of the smallest areas, by size."""
+    design = replace(residents.design, earlier=((residents.design.spine.last, residents.limit(homes)),))
+    try:
+        wide = grouped(design)[0]
+        solve_tables(wide, combine_limits(wide, {}), _unmeasured(wide))
+    except (InputError, TooLargeError):
+        return False
+    return True
 
 
 def limits_of(design: Design, exact: Mapping[tuple[int, MarginQuery], IntArray]) -> list[tuple[int, MarginLimit]]:

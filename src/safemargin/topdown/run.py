@@ -30,12 +30,13 @@ from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measu
 from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped
 from safemargin.topdown.folder import RESIDENTS, Folder, write_cells, write_file
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
+from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import check_size, expected_errors, fit
 from safemargin.topdown.measure import exact_counts, missing_margins, publish_measurements
 from safemargin.topdown.measure_spark import Margin, measure_in_spark
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
-from safemargin.topdown.residents import Residents, solve_with_residents
+from safemargin.topdown.residents import fit_into, solve_with_residents
 from safemargin.topdown.risk import measure_risk
 from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
@@ -217,7 +218,7 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
             folder.file("tables", design, level).unlink(missing_ok=True)
 
     tables = solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
-    if residents is not None and not residents.fit_into(design.attributes.margin(tables[-1], residents.size)):
+    if residents is not None and not fit_into(residents, design.attributes.margin(tables[-1], residents.size)):
         drop()
         for index, table in enumerate(solve_with_residents(wide, measured.exact, best, residents, advance)):
             keep(index, table)

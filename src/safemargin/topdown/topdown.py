@@ -31,11 +31,12 @@ from safemargin.topdown.design import MAX_COUNT, Design, Spine, WeightedLimit, c
 from safemargin.topdown.feasibility import cell_ends
 from safemargin.topdown.folder import Folder, write_file
 from safemargin.topdown.guarantee import derive_guarantee, population_of
+from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.measure import exact_counts
 from safemargin.topdown.project import TopDownProject, load_section
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
-from safemargin.topdown.residents import Residents, always_fit, limits_of, residents_of, solve_with_residents
+from safemargin.topdown.residents import always_fit, limits_of, residents_of, solve_with_residents
 from safemargin.topdown.run import (
     REPORT,
     CountedProject,
