@@ -17,9 +17,16 @@ def main() -> None:
     parser.add_argument("--matrix-clients", type=int, default=200)
     options = parser.parse_args()
     first = None
-    for backend in ("shares", "polyveil-compressed", "shamir", "polyveil"):
+    for backend in ("prio3", "shares", "polyveil-compressed", "shamir", "polyveil"):
         clients = options.matrix_clients if backend == "polyveil" else options.clients
-        run = run_session(clients, options.bits, backend=backend, dropouts=0.05, compare_bare=True)
+        run = run_session(
+            clients,
+            options.bits,
+            backend=backend,
+            dropouts=0.05,
+            compare_bare=True,
+            malicious=0.02 * (backend == "prio3"),
+        )
         per_client = run.seconds / clients
         first = first or per_client
         values = np.random.default_rng(0).integers(0, 2, size=(clients, options.bits))
@@ -32,7 +39,7 @@ def main() -> None:
             f"{backend}: {clients:,} clients x {options.bits}, exact {run.exact}, "
             f"lost {run.lost}, doubled {run.doubled}, "
             f"{run.seconds:.1f} s, {run.seconds / (run.bare_seconds or 1):.2f} of bare posts, "
-            f"{per_client / first:.2f} of shares per client, {made.bytes_per_client:,} bytes, "
+            f"{per_client / first:.2f} of prio3 per client, {made.bytes_per_client:,} bytes, "
             f"without sockets {inside / plain:,.0f} times a plain sum"
         )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from reruns import attacked, random_city, unguarded
+from reruns import attacked, random_city, random_secrets, unguarded
 
 
 def main() -> None:
@@ -24,12 +24,19 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=5_000, help="most people of a city")
     parser.add_argument("--wide", action="store_true", help="cities of which single groups are suppressed")
     parser.add_argument("--sensitive", action="store_true", help="with a sensitive category in each")
+    parser.add_argument(
+        "--answers", type=int, nargs="*", default=(), help="how many options, with secrets of all kinds"
+    )
     parser.add_argument("--unguarded", action="store_true", help="attack the rule without its guard")
     given = parser.parse_args()
     labels: Counter[str] = Counter()
     broken, different, seed = [], [], given.first
     while time.process_time() < given.seconds:
-        place, target = random_city(seed, given.people, (1, 2, 3) if given.wide else (2, 3, 4), given.wide)
+        place, target = random_city(
+            seed, given.people, (1, 2, 3) if given.wide else (2, 3, 4), given.wide, given.answers or (2, 2, 2, 3)
+        )
+        if given.answers:
+            target = replace(target, secrets=random_secrets(seed, place.options))
         if given.sensitive:
             target = replace(target, sensitive=((place.axes[0], max(place.categories[0])),))
         program = {"program": unguarded} if given.unguarded else {}

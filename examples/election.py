@@ -29,10 +29,11 @@ levels = ["county"]
 beta = {beta}
 kappa = {kappa}
 tau = {tau}
+secrets = "{secrets}"
 """
 
 
-def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: int = 2) -> Path:
+def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: int = 2, secrets: str = "choice") -> Path:
     """Tidy counts from one column per race and party, and the project. Two names of precincts occur in two counties."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = [
@@ -44,7 +45,7 @@ def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: in
     tidy = " union all ".join(parts)
     duckdb.sql(f"copy (from ({tidy}) where number > 0 order by all) to '{folder / 'counts.csv'}' (header)")
     project = folder / "project.toml"
-    project.write_text(PROJECT.format(beta=beta, kappa=kappa, tau=tau), encoding="utf-8")
+    project.write_text(PROJECT.format(beta=beta, kappa=kappa, tau=tau, secrets=secrets), encoding="utf-8")
     return project
 
 

@@ -35,6 +35,7 @@ count = "number"
 beta = 0.05
 kappa = 30
 tau = 3
+secrets = "{secrets}"
 """
 
 
@@ -46,7 +47,7 @@ def people(data: Path) -> str:
           and try_cast(count as bigint) is not null"""
 
 
-def build(data: Path, folder: Path) -> Path:
+def build(data: Path, folder: Path, secrets: str = "choice") -> Path:
     """Tidy counts and the project of all companies."""
     folder.mkdir(parents=True, exist_ok=True)
     duckdb.sql(
@@ -59,7 +60,7 @@ def build(data: Path, folder: Path) -> Path:
         ) to '{folder / "counts.csv"}' (header)"""
     )
     project = folder / "project.toml"
-    project.write_text(PROJECT, encoding="utf-8")
+    project.write_text(PROJECT.format(secrets=secrets), encoding="utf-8")
     return project
 
 

@@ -1,5 +1,6 @@
 """Running the command line in tests: in this process, or as it is installed."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -84,3 +85,17 @@ def script(*arguments: str, cwd: Path) -> Ran:
 def listing(folder: Path) -> dict[str, int]:
     """Every file and folder below, with the time of its last change."""
     return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def without_salt(folder: Path) -> dict[str, str]:
+    """The files of a release, with words in place of the commitment to auditors and of hashes that follow from it."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    manifest = json.loads(files["manifest.json"])
+    hashes = {manifest["auditors"]: "commitment"} | {
+        manifest["files"][name]: f"hash of {name}" for name in ("certificate.json", "index.html")
+    }
+    hashes[hashlib.sha256(files["manifest.json"]).hexdigest()] = "hash of manifest.json"
+    texts = {name: content.decode("utf-8") for name, content in files.items()}
+    for digest, word in hashes.items():
+        texts = {name: text.replace(digest, word) for name, text in texts.items()}
+    return texts

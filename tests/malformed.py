@@ -17,6 +17,8 @@ class Case:
     arguments: tuple[str, ...]
     file: str | None = None
     content: bytes | None = None
+    is_doubtful: bool = False
+    """Whether it is read, with a doubt that is said."""
 
 
 def content_of(spec: Any, good: bytes) -> bytes:
@@ -58,7 +60,8 @@ def cases() -> Iterator[Case]:
                         spec = {"replace": [vectors["numbers"][file], spec]}
                     content = content_of(spec, files.get(file, b""))
                     if content != files.get(file):
-                        yield Case(label, arguments, file, content)
+                        doubtful = f"{kind}.{name}" in place.get("doubtful", ())
+                        yield Case(label, arguments, file, content, doubtful)
         for name in vectors["names"]:
             given = content_of(vectors["names"][name], b"").decode("utf-8", "surrogateescape")
             if file in arguments and f"names.{name}" not in place.get("accepts", ()):

@@ -39,6 +39,12 @@ def make(folder: Path, cycle: str) -> Release:
         by=["site", "grade"],
         protect="noise",
         target={"kappa": 5, "tau": 0},  # type: ignore[arg-type]
-        ledger={"file": str(folder / "ledger.sqlite"), "population": "staff", "cycle": cycle, "turnover": "net"},
+        ledger={
+            "file": str(folder / "ledger.sqlite"),
+            "population": "staff",
+            "cycle": cycle,
+            "turnover": "net",
+            "answers": "kept",
+        },
         outputs={"formats": ["csv"]},
     )

@@ -23,7 +23,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from cases import Town
-from safemargin.core import Limits, Target, onlooker_with_roll
+from safemargin.core import Limits, Secrets, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.rule import Candidate, ReleaseRule
@@ -36,14 +36,18 @@ Cells = dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]]
 
 
 def random_city(
-    seed: int, most: int = 5_000, axes: Sequence[int] = (2, 3, 4), wide: bool = False
+    seed: int,
+    most: int = 5_000,
+    axes: Sequence[int] = (2, 3, 4),
+    wide: bool = False,
+    answers: Sequence[int] = (2, 2, 2, 3),
 ) -> tuple[Town, Target]:
     """A population of uneven groups whose answers follow their categories, more or less strongly.
 
     The first axis of a `wide` city has 8 to 12 categories, of which `auto` suppresses single ones.
     """
     rng = np.random.default_rng([seed, 99])
-    count, options = int(rng.choice(axes)), int(rng.choice([2, 2, 2, 3]))
+    count, options = int(rng.choice(axes)), int(rng.choice(answers))
     people = int(np.exp(rng.uniform(np.log(60), np.log(most))))
     widest = 5 if count > 3 else 7
     names = "pqrs"[:count]
@@ -69,7 +73,24 @@ def random_city(
     target = Target(
         beta=float(rng.choice([0.05, 0.05, 0.1])), kappa=int(rng.choice([5, 10, 30])), tau=int(rng.choice([0, 0, 1, 3]))
     )
-    return Town(tuple(names), tuple(categories), tuple("ABC"[:options]), there, votes), target
+    return Town(tuple(names), tuple(categories), tuple("ABCDEF"[:options]), there, votes), target
+
+
+def random_secrets(seed: int, options: Sequence[str]) -> Secrets:
+    """Secrets of every kind: families for all options and for some, halves of a scale, own sets, small counts."""
+    rng = np.random.default_rng([seed, 98])
+    one, other = rng.choice(len(options), 2, replace=False).tolist()
+    kinds: list[object] = [
+        "choice",
+        "both",
+        {options[one]: "both"},
+        {options[one]: "none"},
+        {options[one]: "none", options[other]: "both"},
+        {options[one]: {"least": int(rng.integers(2, 5))}},
+        {"sets": [[options[one], options[other]]]},
+    ]
+    secrets = Secrets.parse(kinds[int(rng.integers(len(kinds)))])
+    return secrets.with_halves(options) if len(options) > 3 and rng.random() < 0.4 else secrets
 
 
 @contextmanager
@@ -141,7 +162,7 @@ def cells_of(place: Town) -> Cells:
 
 @dataclass
 class Ranges:
-    """Per cell (rows) and option: the lowest and highest count seen, and whether one within the limits was."""
+    """Per cell (rows) and secret: the lowest and highest count seen, and whether one within the limits was."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -149,16 +170,28 @@ class Ranges:
 
 
 def limits_by_hand(place: Town, target: Target, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and most count per cell and option, from the words of docs/target.md."""
+    """Least and most count per cell and option of two, from the words of docs/target.md."""
     totals = [place.count((), (), option) for option in place.options]
     everybody = sum(place.people.values())
     beta = Fraction(target.beta).limit_denominator(10**9)
     shares = [Fraction(total, everybody) for total in totals]
-    floors = [min(beta, share / 2) for share in shares]
+    floors = [min(beta, share / 2) if len(place.options) == 2 else Fraction(0) for share in shares]
     rests = [min(beta, (1 - share) / 2) for share in shares]
     least = [[ceil(floor_ * n) for floor_ in floors] for n in people.tolist()]
     most = [[floor((1 - rest) * n) for rest in rests] for n in people.tolist()]
     return np.array(least), np.array(most)
+
+
+def secrets_by_hand(options: Sequence[str], secrets: Secrets) -> tuple[list[frozenset[int]], dict[frozenset[int], int]]:
+    """Every set of options that is secret, and the small counts of options that are, from docs/target.md."""
+    every, listed = frozenset(range(len(options))), list[frozenset[int]]()
+    for number, option in enumerate(options):
+        family = dict(secrets.options).get(option, secrets.default)
+        listed += [frozenset([number])] if family != "none" else []
+        listed += [every - {number}] if family == "both" else []
+    listed += [frozenset(options.index(name) for name in names) for names in secrets.sets]
+    few = {frozenset([options.index(option)]): least - 1 for option, least in secrets.least}
+    return list(dict.fromkeys([*listed, *few])), few
 
 
 def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
@@ -274,7 +307,10 @@ def breaks(
     for row, inside in enumerate(cells.values()):
         members[row, inside] = 1
     people = members @ np.array(list(place.people.values()))
-    least, most = limits_by_hand(place, target, people)
+    secrets, few_of = secrets_by_hand(place.options, target.secrets)
+    chosen = np.array([[option in secret for secret in secrets] for option in range(len(place.options))], dtype=float)
+    few = np.array([few_of.get(secret, 0) for secret in secrets])
+    least, most, stated = _counts_by_hand(place, target, people, secrets)
     tolerance = np.minimum(target.tau, people // 4)[:, None]
     sensitive = np.array([tuple(zip(*cell, strict=True)) in [(pair,) for pair in target.sensitive] for cell in cells])
     seen = Ranges(np.full(least.shape, 2**40), np.full(least.shape, -1), np.zeros(least.shape, dtype=bool))
@@ -285,16 +321,18 @@ def breaks(
         """Take the counts of all cells of some tables."""
         listed = [table.copy() for table in tables]
         if listed:
-            counts = np.tensordot(np.array(listed, dtype=np.float64), weights, (1, 1)).transpose(0, 2, 1)
+            counts = np.tensordot(np.array(listed, dtype=np.float64), weights, (1, 1)).transpose(0, 2, 1) @ chosen
             seen.lower = np.minimum(seen.lower, counts.min(axis=0).astype(np.int64))
             seen.upper = np.maximum(seen.upper, counts.max(axis=0).astype(np.int64))
             seen.within |= ((counts >= least) & (counts <= most)).any(axis=0)
 
     def disclosed() -> np.ndarray:
-        contained = (people >= target.kappa) & ~sensitive
-        inside = (seen.lower >= least) & (seen.upper <= most) & contained[:, None]
+        contained = ((people >= target.kappa) & ~sensitive)[:, None]
+        inside = (seen.lower >= least) & (seen.upper <= most) & contained & ((seen.lower > few) | (seen.upper < 1))
         outside = (seen.upper < least) | (seen.lower > most) | (~seen.within & (least <= most))
-        return ~inside & (outside | (seen.upper - seen.lower <= tolerance))
+        outside |= (seen.lower >= 1) & (seen.upper <= few)
+        says = (seen.lower >= 1) | sensitive[:, None]  # nobody within a secret is no disclosure of it
+        return stated & ~inside & (outside | ((seen.upper - seen.lower <= tolerance) & says))
 
     rng = np.random.default_rng(1)
     for start in starts:
@@ -304,11 +342,12 @@ def breaks(
             return []
     found: list[object] = []
     for row, option in np.argwhere(disclosed()).tolist():
-        inside = list(cells.values())[row]
-        if known_before(place, int(people[row]), option, least[row], most[row], int(tolerance[row, 0])):
+        inside, members_of = list(cells.values())[row], sorted(secrets[option])
+        ends_of = int(least[row, option]), int(most[row, option])
+        if known_before(place, int(people[row]), members_of, ends_of, int(tolerance[row, 0])):
             continue
         cell = np.zeros((len(place.people), len(place.options)))
-        cell[inside, option] = 1
+        cell[np.ix_(inside, members_of)] = 1
         # What exchanges did not reach, programs may: with few changes to any group, or to those of the witnesses.
         for start, grouping, high in product(starts[::-1] * 3, (part_groups(place, plan), groups), (True, False)):
             if disclosed()[row, option]:
@@ -319,22 +358,40 @@ def breaks(
                 elif high:
                     ends = (max(low, int(seen.lower[row, option]) + narrow), size)
                 else:
-                    ends = (0, min(top, int(seen.upper[row, option]) - narrow))
+                    ends = (0, max(min(top, int(seen.upper[row, option]) - narrow), 0))  # or nobody within the secret
                 votes = nearest_table(place, plan, grouping, start, cell, ends, rng) if ends[0] <= ends[1] else None
                 if votes is not None and program(with_votes(place, votes), target)[1] == shown:
                     look([votes])
                     look(exchanges(groups, rng, votes, moves))
         if disclosed()[row, option]:
             left = int(seen.lower[row, option]), int(seen.upper[row, option])
-            found.append((list(cells)[row], place.options[option], int(people[row]), *left))
+            found.append((list(cells)[row], " or ".join(place.options[o] for o in members_of), int(people[row]), *left))
     return found
 
 
-def known_before(place: Town, people: int, option: int, least: np.ndarray, most: np.ndarray, tolerance: int) -> bool:
+def _counts_by_hand(
+    place: Town, target: Target, people: np.ndarray, secrets: Sequence[frozenset[int]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least and most count per cell and secret that it may be known to have, and whether there is anything to know.
+
+    A secret has a least count where its complement is a secret as well: more than its ceiling would be known of that.
+    """
+    everybody, every = sum(place.people.values()), frozenset(range(len(place.options)))
+    beta = Fraction(target.beta).limit_denominator(10**9)
+    totals = [place.count((), (), option) for option in place.options]
+    shares = {secret: Fraction(sum(totals[o] for o in secret), everybody) for secret in secrets}
+    rest = {secret: min(beta, (1 - share) / 2) for secret, share in shares.items()}
+    least = [[ceil(rest[every - s] * n) if every - s in rest else 0 for s in secrets] for n in people.tolist()]
+    most = [[floor((1 - rest[s]) * n) for s in secrets] for n in people.tolist()]
+    return np.array(least), np.array(most), np.array([shares[secret] not in (0, 1) for secret in secrets])
+
+
+def known_before(place: Town, people: int, options: Sequence[int], ends: tuple[int, int], tolerance: int) -> bool:
     """Whether the total alone, which is always published, confines a cell of this size."""
-    total, others = place.count((), (), place.options[option]), sum(place.people.values()) - people
+    total = sum(place.count((), (), place.options[option]) for option in options)
+    others = sum(place.people.values()) - people
     lower, upper = max(0, total - others), min(total, people)
-    return bool(upper < least[option] or lower > most[option] or upper - lower <= tolerance)
+    return bool(upper < ends[0] or lower > ends[1] or upper - lower <= tolerance)
 
 
 def attacked(

@@ -111,7 +111,7 @@ def test_guarantees_side_by_side(chromium: str, tmp_path: Path) -> None:
     dom, heard = opened(chromium, page, tmp_path / "profile")
     assert "Guarantees side by side</h1>" in dom and dom.count("<table") == 2
     assert dom.count("<details") == 5, "what each of three rests on, and the examples of two comparisons"
-    assert "55.371" in dom and "incomparable" in dom and "an infinite budget is no guarantee at all" in dom
+    assert "139.596" in dom and "incomparable" in dom and "an infinite budget is no guarantee at all" in dom
     assert "<b>odd" not in dom and heard == []
 
 
@@ -134,7 +134,9 @@ def shown_in(chromium: str, page: Path, profile: Path, *flags: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=500).stdout
 
 
-LEDGER = '\n[ledger]\nfile = "ledger.sqlite"\npopulation = "voters"\ncycle = "2026"\nid = "voter_id"\n'
+LEDGER = (
+    '\n[ledger]\nfile = "ledger.sqlite"\npopulation = "voters"\ncycle = "2026"\nanswers = "kept"\nid = "voter_id"\n'
+)
 LOOKS = [("dark", "screen", 1280), ("light", "screen", 400)]
 LOOKS += [("light", "screen", 1280), ("dark", "screen", 400), ("light", "print", 1280)] if EVERYTHING else []
 """Colours, medium and width of the window."""

@@ -14,8 +14,8 @@ from commands import Run, in_process
 from safemargin import Target
 from safemargin.core import Publication
 from safemargin.election.setup import parse_plan, plan_text
+from safemargin.history.file import open_ledger
 from safemargin.io import parse_toml, read_tidy
-from safemargin.release.ledger.file import open_ledger
 from safemargin.release.project import Project, schema
 from safemargin.web.screens.limits import PRESETS
 
@@ -123,18 +123,21 @@ def test_suppression_of_small_counts_leaves_no_finding_by_default() -> None:
 def test_a_release_states_every_limit_so_that_other_defaults_change_nothing(tmp_path: Path) -> None:
     """Manifest, certificate and ledger of a release with the former defaults are read with these, not with today's."""
     former = Target(kappa=10, tau=0)
-    ledger: Any = {"file": str(tmp_path / "ledger.sqlite"), "population": "town", "cycle": "1", "turnover": "net"}
+    ledger: Any = {"file": str(tmp_path / "ledger.sqlite"), "population": "town", "cycle": "1", "answers": "kept"}
+    ledger |= {"turnover": "net"}
     made = safemargin.release(VOTES, answer="vote", by=["site"], target=former, ledger=ledger)
     published = made.write(tmp_path / "out") / "published"
-    for name in ("manifest.json", "certificate.json"):
-        stated = json.loads((published / name).read_text())["target"]
-        assert set(stated) == {field.name for field in fields(Target)} - {"sensitive"}, name
-        assert three(Target(**stated)) == (0.05, 10, 0)
+    stated = json.loads((published / "manifest.json").read_text())["target"]
+    absent = {"sensitive", "secrets", "allow"}  # none, choice, and every cell proved in integers
+    assert set(stated) == {field.name for field in fields(Target)} - absent
+    assert three(Target(**stated)) == (0.05, 10, 0)
+    exact = json.loads((published / "certificate.json").read_text())["target"]
+    assert exact == {"beta": "1/20", "kappa": 10, "tau": 0, "sensitive": {}}
     tables = [published / "site.csv", published / "total.csv"]
     found = safemargin.audit(
         tables, roll=[{"site": "a", "people": 100}, {"site": "b", "people": 100}], manifest=published / "manifest.json"
     )
     assert three(found.target) == (0.05, 10, 0) and found.is_safe
-    assert safemargin.verify(published / "certificate.json", published).holds
+    assert not safemargin.verify(published).failures
     (entry,) = open_ledger(tmp_path / "ledger.sqlite").entries
     assert three(entry.target) == (0.05, 10, 0)

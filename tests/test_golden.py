@@ -31,6 +31,7 @@ tau = 0
 file = "ledger.sqlite"
 population = "staff"
 cycle = "2026"
+answers = "kept"
 turnover = "net"
 """
 COUNTS = [[20, 1, 12], [5, 30, 2], [14, 9, 40], [3, 22, 18]]

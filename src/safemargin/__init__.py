@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from safemargin.bounds import Exposure
     from safemargin.core import InputError, Onlooker, Publication, RefusedError, SafemarginError, Table, Target
     from safemargin.fiber.fiber import fiber
+    from safemargin.io import ReadTable, load
     from safemargin.release.bound import bound
     from safemargin.release.compare.compare import compare
     from safemargin.release.draft import Draft
+    from safemargin.release.forecast import forecast
     from safemargin.release.growth import growth
     from safemargin.release.init import init
     from safemargin.release.ledger.ledger import ledger

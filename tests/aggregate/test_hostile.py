@@ -14,9 +14,10 @@ from starlette.testclient import TestClient
 
 from safemargin.aggregate.backends import PRIME, Shamir, make_backend
 from safemargin.aggregate.party import ask_agreed_over_http, make_app
-from safemargin.aggregate.server import collect
-from safemargin.aggregate.session import SessionParty, encode_numbers, set_digest
+from safemargin.aggregate.server import collect_sum as collect
+from safemargin.aggregate.session import SessionParty, encode_numbers
 from safemargin.aggregate.session_file import SessionFile, make_session
+from safemargin.aggregate.sets import set_digest
 from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
 
@@ -31,7 +32,7 @@ class Net:
         self.name, self.server = name, Ed25519PrivateKey.generate()
         self.keys = keys or {client: Ed25519PrivateKey.generate() for client in NAMES}
         self.backend = make_backend(backend, 2, 6)
-        addresses = {role: f"http://{number}" for number, role in enumerate(self.backend.parties)}
+        addresses = {role: f"http://127.0.0.1:{number + 1}" for number, role in enumerate(self.backend.parties)}
         session = SessionFile(
             version=VERSION,
             name=name,

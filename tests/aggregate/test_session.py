@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.party import SERVER, make_app
 from safemargin.aggregate.rehearse import run_session
-from safemargin.aggregate.server import collect
-from safemargin.aggregate.session import SessionParty, check_overlap, encode_numbers
+from safemargin.aggregate.server import collect_sum as collect
+from safemargin.aggregate.session import SessionParty, encode_numbers
 from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
+from safemargin.aggregate.sets import check_overlap
 from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
 
@@ -135,7 +136,7 @@ class Web:
             questions=["a", "b"],
             largest=1,
             least=3,
-            parties={role: f"http://{number}" for number, role in enumerate(roles)},
+            parties={role: f"http://127.0.0.1:{number + 1}" for number, role in enumerate(roles)},
             clients={client: public_hex(key) for client, key in self.keys.items()},
             server=public_hex(self.server),
         )

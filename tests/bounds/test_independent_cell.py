@@ -23,15 +23,15 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return in_process(monkeypatch, capsys)
 
 
-def verdict(low: int, high: int, people: int, share: Fraction, limits: tuple[str, int, int]) -> str:
-    """The table of docs/target.md."""
+def verdict(low: int, high: int, people: int, share: Fraction, limits: tuple[str, int, int], options: int) -> str:
+    """The table of docs/target.md; of two options the other one is a secret, too."""
     beta, kappa, tau = Fraction(limits[0]), limits[1], limits[2]
-    floor, ceiling = min(beta, share / 2), 1 - min(beta, (1 - share) / 2)
-    if floor * people <= low and high <= ceiling * people and people >= kappa:
+    floor = min(beta, share / 2) if options < 3 else Fraction(0)
+    ceiling = 1 - min(beta, (1 - share) / 2)
+    if share in (0, 1) or (floor * people <= low and high <= ceiling * people and people >= kappa):
         return "contained"
-    if high < floor * people or low > ceiling * people or high - low <= min(tau, people // 4):
-        return "disclosed"
-    return "open"
+    narrow = high - low <= min(tau, people // 4) and (low >= 1 or options < 3)
+    return "disclosed" if high < floor * people or low > ceiling * people or narrow else "open"
 
 
 class City:
@@ -118,7 +118,7 @@ def attack_project(run: Run, folder: Path, seed: int) -> int:
         for option in city.options:
             share = Fraction(int(city.votes.row({"option": option}) @ city.counts), everybody)
             ends = possible.interval(city.votes.row(cell | {"option": option}))
-            found[option] = (*ends, verdict(*ends, inside, share, limits))
+            found[option] = (*ends, verdict(*ends, inside, share, limits, len(city.options)))
         return found
 
     groups = {a: [[c] for c in names if city.roll.row({a: c}) @ city.people] for a, names in city.axes.items()}
@@ -189,7 +189,7 @@ def attack_tables(run: Run, folder: Path, seed: int) -> None:
         assert (found["lower"], found["upper"]) == ends
         if roll == "joint":
             share = Fraction(int(people.row(option) @ counts), everybody)
-            assert found["verdict"] == verdict(*ends, inside, share, ("0.05", 30, tau))
+            assert found["verdict"] == verdict(*ends, inside, share, ("0.05", 30, tau), len(city.options))
         elif not roll:
             assert found["verdict"] == ("disclosed" if ends[1] - ends[0] <= tau else "open")
     assert ran.code == any(found["verdict"] == "disclosed" for found in document["cells"])

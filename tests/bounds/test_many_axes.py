@@ -160,7 +160,10 @@ def test_all_profiles_of_twelve_axes_are_shown_open_by_integer_tables(options: i
     assert proof.linear == 0
     assert all(known.admits(counts) for counts in proof.tables)
     listed = np.stack([known.listed(counts) for counts in proof.tables])
-    assert (listed.min(axis=0) < listed.max(axis=0)).all()
+    if options == 2:
+        assert (listed.min(axis=0) < listed.max(axis=0)).all()
+    else:  # of three, a table in which nobody of a profile chose an option is enough
+        assert (listed.min(axis=0) == 0).all()
     rounder = Rounder(known)
     assert can_mend(rounder.ranges, rounder.exchanges)
     some = some_table(known)

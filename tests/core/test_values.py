@@ -29,7 +29,8 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.core.errors import cannot_read
-from safemargin.core.published import net_histories, recall
+from safemargin.core.published import net_histories
+from safemargin.core.recall import recall
 
 SEX = Axis("sex", ("f", "m"))
 TALLY = Tally(("sex",), frozen([[0], [1]], 1), frozen([[3], [4]], 1))

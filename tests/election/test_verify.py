@@ -15,7 +15,8 @@ from commands import Run, in_process
 from election_world import SMALL, World
 from safemargin.core import InputError
 from safemargin.election.board import Board, Head, make_entry, sign_head
-from safemargin.election.keys import canonical
+from safemargin.election.handover import common_salt
+from safemargin.election.keys import SealingKey, canonical, derive
 from safemargin.election.merkle import root_of
 from safemargin.election.records import RecordFormat, leaves_of, split_batch
 from safemargin.election.turnout import SCALE, inconsistency, published_totals, turnout
@@ -73,6 +74,24 @@ def test_the_board_as_it_is_verifies(done: World, copy: Path) -> None:
     assert check.findings == [] and check.complete and check.certified
     assert check.records == 18 and check.enrolled == 6
     assert rewritten(done, copy, lambda board: None) == []
+
+
+def test_trustees_agree_on_a_salt_that_nobody_else_can_compute(done: World) -> None:
+    """Every trustee signs the same files, and what they commit to is hidden by a salt that only the key gives."""
+    first, second = (entry.body["files"] for entry in done.board.of("release"))
+    assert first == second and {"manifest.json", "certificate.json"} <= set(first)
+    kept = (done.folder / "release" / "auditors" / "manifest.json").read_bytes()
+    published = {path.name: path.read_bytes() for path in (done.board.folder / "release").iterdir()}
+    assert json.loads(published["manifest.json"])["auditors"] == hashlib.sha256(kept).hexdigest()
+    salt = json.loads(kept)["salt"]
+    assert len(salt) == 64 and not any(salt.encode() in content for content in published.values())
+    assert not any(salt.encode() in path.read_bytes() for path in done.board.folder.rglob("*") if path.is_file())
+    key, other = SealingKey(derive(b"a test", "key", 32)), SealingKey(derive(b"a test", "another", 32))
+    assert common_salt(done.board, key) == common_salt(done.board, key)
+    assert len({salt, common_salt(done.board, key), common_salt(done.board, other)}) == 3
+    changed = Board(done.board.folder)
+    replaced(done, "batch", "age", root="00" * 32)(changed)
+    assert common_salt(changed, key) != common_salt(done.board, key), "other records, another salt"
 
 
 def test_mixers_delete_what_people_sent_once_the_release_is_on_the_board(done: World) -> None:

@@ -21,6 +21,7 @@ from safemargin.guarantees.census import (
     redistricting,
     redistricting_2020,
 )
+from safemargin.guarantees.census_population import census_file
 from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
 from safemargin.guarantees.product import CensusLevel, CensusQuery, Product, certificate, read_product
 from swap_vectors import (
@@ -70,7 +71,8 @@ def test_certificate_of_units_and_puerto_rico() -> None:
 
 def test_the_tree_adds_up_exactly() -> None:
     """Persons and units composed: 2.6312 and 17.44, not 17.14 and 2.47 added; every query is a leaf."""
-    found = redistricting()
+    found = redistricting(census_file("stays"))
+    assert redistricting().budget == PERSONS.rho_squared + 4 * UNITS.rho_squared
     assert found.budget == PERSONS.rho_squared + UNITS.rho_squared
     assert round(tight_epsilon(float(found.budget), 1e-10), 2) == 17.44
     below = leaves(found)
@@ -80,10 +82,14 @@ def test_the_tree_adds_up_exactly() -> None:
 
 
 def test_published_totals() -> None:
-    assert redistricting_2020().rho_squared == Fraction("2.63")
-    assert characteristics_2020().rho_squared == Fraction("15.29")
+    stayed = census_file("stays")
+    assert redistricting_2020(stayed).rho_squared == Fraction("2.63")
+    assert characteristics_2020(stayed).rho_squared == Fraction("15.29")
+    assert census_2020("stays").rho_squared == Fraction("55.371")
     whole = census_2020()
-    assert whole.rho_squared == Fraction("55.371")
+    persons, households = Fraction("2.56") + Fraction("4.96"), Fraction("0.07") + Fraction("7.70")
+    assert characteristics_2020().rho_squared == persons + 4 * households == Fraction("38.6")
+    assert whole.rho_squared == Fraction("38.6") + Fraction("19.776") + 4 * (Fraction("17.79") + Fraction("2.515"))
     assert published_epsilon(55.371, 1e-10) == pytest.approx(126.78, abs=0.005)
     assert any("imputation" in remark for remark in whole.remarks)
     rules = {each.rule for each in _all(whole)}

@@ -37,6 +37,7 @@ from safemargin.guarantees.census import (
     measured,
     tabulated,
 )
+from safemargin.guarantees.census_population import census_file
 from safemargin.guarantees.compare import Standing, beside, compare
 from safemargin.guarantees.conversion import published_epsilon, rho_squared_for, tight_epsilon
 from safemargin.guarantees.exact import Holds, check_laws, hamming
@@ -141,7 +142,9 @@ def test_units() -> None:
     with pytest.raises(InputError, match="the number of persons is not among the invariants"):
         change_unit(replace(persons, invariants=()), "household")
     households = measured("PL households", "household", Fraction("0.07"))
-    assert change_unit(households, "person").budget == Fraction("0.07")
+    assert change_unit(households, "person").budget == 4 * Fraction("0.07")  # somebody moves
+    stayed = replace(households, population=census_file("stays"))
+    assert change_unit(stayed, "person").budget == Fraction("0.07")
     with pytest.raises(
         InputError, match="nothing is declared about how a person record changes with a business record"
     ):
@@ -283,7 +286,8 @@ def test_budgets_alone_are_not_ranked() -> None:
 
 def test_one_guarantee_implies_another() -> None:
     strong = Guarantee("a", "", 1.0, (), CEF, Change(Distance.HAMMING, "household"))
-    weak = Guarantee("b", "", Fraction(1, 2), CENSUS_INVARIANTS, CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
+    # One person is two households, so epsilon 1 per household is 2 per person, and rho² 2.
+    weak = Guarantee("b", "", Fraction(2), CENSUS_INVARIANTS, CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
     found = compare(strong, weak)
     assert found.overall is Standing.STRONGER and found.block("budget").standing is Standing.EQUAL
     assert compare(weak, strong).overall is Standing.WEAKER
@@ -494,7 +498,7 @@ def test_what_is_derived_costs_nothing_beside_its_source() -> None:
     derived = [each for each in whole.premises if each.rule.startswith("post-processing of")]
     assert len(derived) == 5 and all(each.budget == 0 for each in derived)
     rest = [each for each in whole.premises if each not in derived]
-    assert compose_parts(rest, "x").budget == whole.budget == Fraction("55.371")
+    assert compose_parts(rest, "x").budget == whole.budget == Fraction("139.596")
     profile = derive(ZCDP, "profile")
     assert compose_parts([ZCDP, profile], "both").budget == ZCDP.budget
     with pytest.raises(InputError, match="profile is computed from noise, which is not counted"):

@@ -12,8 +12,8 @@ import pytest
 from commands import SCRIPT
 from evidence import seeds
 from recorded import ROWS, fast_folder
+from safemargin.history.file import read_ledger
 from safemargin.io import hash_file, read_manifest, stale_drafts
-from safemargin.release.ledger.file import read_ledger
 from safemargin.topdown.run import run as run_topdown
 
 __all__ = ["fast_folder"]
@@ -33,6 +33,7 @@ protect = "noise"
 file = "ledger.sqlite"
 population = "staff"
 cycle = "{cycle}"
+answers = "kept"
 turnover = "net"
 [outputs]
 formats = ["csv"]

@@ -12,8 +12,8 @@ import pytest
 
 from safemargin import RefusedError, Release, Target, release
 from safemargin.core import InputError, Limits
-from safemargin.release.ledger.entries import Entry, epsilon_left, weaknesses
-from safemargin.release.ledger.file import read_ledger
+from safemargin.history.entries import Entry, epsilon_left, weaknesses
+from safemargin.history.file import read_ledger
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -51,7 +51,7 @@ def released(folder: Path, people: Sequence[Person], cycle: int, axes: Sequence[
         for name, *profiles, answer in people
         if profiles[cycle] is not None
     ]
-    ledger = {"file": str(folder / "ledger"), "population": "p", "cycle": str(cycle), "id": "name"}
+    ledger = {"file": str(folder / "ledger"), "population": "p", "cycle": str(cycle), "id": "name", "answers": "kept"}
     ledger |= more.pop("ledger", {})
     by = {axis: {"categories": list(AXES[axis])} for axis in axes}
     try:

@@ -18,9 +18,9 @@ import pytest
 from faults import Disk, Faults, failing, full, interrupt, interrupt_at_once, kill, terminate
 from recorded import folder_in_memory, make
 from safemargin import Release, SafemarginError
+from safemargin.history.entries import budget
+from safemargin.history.file import read_ledger
 from safemargin.io import hash_file, read_manifest
-from safemargin.release.ledger.entries import budget
-from safemargin.release.ledger.file import read_ledger
 
 drawn = importlib.import_module("safemargin.release.release")  # the name `release` is the function
 

@@ -13,7 +13,7 @@ from safemargin import Release
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core import InputError, Onlooker, Publication
-from safemargin.release import release as pipeline
+from safemargin.release import attacks
 from safemargin.release.project import Project
 
 AXES = ("site", "grade", "contract")
@@ -115,8 +115,8 @@ def test_single_cells_are_suppressed_where_that_shows_more(run: Run, tmp_path: P
     hidden = {(row["site"], row["grade"]) for row in rows if row["status"] == "suppressed"}
     assert ("C", "k") in hidden and len(hidden) == 4 and all(row["count"] for row in rows if row["status"] == "exact")
     roll = out / "confidential/roll.csv"
-    checked = run("verify", out / "published/certificate.json", out / "published", "--roll", roll)
-    assert checked.code == 0 and "witness tables" in checked.out and "Not checked" not in checked.out
+    checked = run("verify", out / "published", "--auditors", out / "auditors", "--roll", roll)
+    assert checked.code == 0 and "witness tables" in checked.out and "the statement: it needs" not in checked.out
     assert "does not know the rule" in (out / "published/certificate.json").read_text()
     attacked = run("audit", *sorted((out / "published").glob("*.csv")), "--roll", roll)
     assert attacked.code == 0 and "nothing found" in attacked.out
@@ -152,7 +152,7 @@ def test_if_an_attack_succeeds_single_axes_are_published(tmp_path: Path, monkeyp
         attempt = Attempt("joint", "invented", 1, (cell,) if crossed else (), 1)
         return Findings(onlooker, release.target, found.exposure, (attempt,))
 
-    monkeypatch.setattr(pipeline, "attack", suspicious)
+    monkeypatch.setattr(attacks, "attack", suspicious)
     project = Project.load(write(tmp_path, 'pairs = "all"'))
     outcome = release_into(tmp_path / "release", project)
     assert isinstance(outcome, Release) and not any(each.is_published for each in outcome.plan.margins)

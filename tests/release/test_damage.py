@@ -15,12 +15,12 @@ import pytest
 from commands import in_process
 from recorded import fast_folder, make
 from safemargin.core import InputError, OutputError, SafemarginError
+from safemargin.history import file as ledger_file
+from safemargin.history.chain import Chain
+from safemargin.history.entries import Entry
+from safemargin.history.file import open_ledger, read_ledger, record
 from safemargin.io import read_json
 from safemargin.io.folder import _machine
-from safemargin.release.ledger import file as ledger_file
-from safemargin.release.ledger.chain import Chain
-from safemargin.release.ledger.entries import Entry
-from safemargin.release.ledger.file import open_ledger, read_ledger, record
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 

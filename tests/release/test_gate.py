@@ -15,6 +15,7 @@ import safemargin
 from commands import Run, in_process
 from safemargin import Draft, RefusedError, Release, Target, release
 from safemargin.core import OutputError
+from safemargin.release import witnesses
 from safemargin.release.release import _ISSUED
 
 HOLE = {("a", "c"): (100, 0), ("a", "d"): (100, 50), ("b", "c"): (100, 50)}
@@ -38,7 +39,7 @@ def call(path: Path, **options: Any) -> Release:
 
 def refusal(folder: Path) -> RefusedError:
     """The refusal of a release that nothing makes safe."""
-    ledger = {"file": str(folder / "ledger"), "population": "town", "turnover": "net"}
+    ledger = {"file": str(folder / "ledger"), "population": "town", "turnover": "net", "answers": "kept"}
     call(write(folder, SAFE), ledger={**ledger, "cycle": "1"}).write(folder / "first")
     with pytest.raises(RefusedError) as error:
         call(write(folder, JOINED), ledger={**ledger, "cycle": "2"})
@@ -72,6 +73,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Draft:
 def test_a_release_is_written_the_same_by_every_way_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(witnesses, "new_secret", lambda: "5a" * 32)  # the salt is all that is drawn
     path = write(tmp_path, SAFE)
     project = tmp_path / "project.toml"
     project.write_text('[data]\nfile = "voters.csv"\nanswer = "vote"\n[axes.row]\n[axes.column]\n')

@@ -78,14 +78,17 @@ class City:
         return places
 
 
-def is_disclosed(ends: tuple[int, int], people: int, share: Fraction, target: Target, may_be_wider: bool) -> bool:
+def is_disclosed(
+    ends: tuple[int, int], people: int, share: Fraction, target: Target, options: int, may_be_wider: bool
+) -> bool:
     """The table of docs/target.md; an interval that may be wider is not known to be contained."""
     low, high = ends
     beta = Fraction(str(target.beta))
-    floor, ceiling = min(beta, share / 2), 1 - min(beta, (1 - share) / 2)
+    floor, ceiling = min(beta, share / 2) if options < 3 else Fraction(0), 1 - min(beta, (1 - share) / 2)
     if floor * people <= low and high <= ceiling * people and people >= target.kappa and not may_be_wider:
         return False
-    return high < floor * people or low > ceiling * people or high - low <= min(target.tau, people // 4)
+    narrow = high - low <= min(target.tau, people // 4) and (low >= 1 or options < 3)
+    return high < floor * people or low > ceiling * people or narrow
 
 
 def attack(folder: Path, seed: int, protect: Sequence[str] = ("suppress", "suppress", "auto", "merge")) -> int | None:
@@ -108,9 +111,9 @@ def attack(folder: Path, seed: int, protect: Sequence[str] = ("suppress", "suppr
         people, row = int(city.cells(place, city.roll) @ city.people), city.cells(place, city.votes, option)
         share = Fraction(int(city.votes.row({"option": option}) @ city.counts), everybody)
         seen = [int(row @ found) for found in after.tables]
-        if people and is_disclosed((min(seen), max(seen)), people, share, target, may_be_wider=True):
+        if people and is_disclosed((min(seen), max(seen)), people, share, target, len(city.options), may_be_wider=True):
             ends = after.interval(row)
-            if is_disclosed(ends, people, share, target, may_be_wider=False):
+            if is_disclosed(ends, people, share, target, len(city.options), may_be_wider=False):
                 assert known.interval(row) == ends, (
                     place,
                     option,

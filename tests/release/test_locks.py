@@ -25,6 +25,7 @@ tau = 0
 file = "ledger.sqlite"
 population = "staff"
 cycle = "2026"
+answers = "kept"
 turnover = "net"
 lock = true
 """

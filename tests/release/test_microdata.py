@@ -165,7 +165,8 @@ def test_an_empty_answer_counts_as_blank(tmp_path: Path) -> None:
     (tmp_path / "voters.csv").write_text(VOTERS + 'd2,old,\nd2,old,""\nd2,old,none\n')
     assert counted(load(tmp_path, data='blank = "none"'))["d2", "old", "none"] == 3
     assert refusal(tmp_path).endswith(
-        "column 'vote' is empty for 2 people; set data.blank to what that means (or data.skip to skip these rows)"
+        "column 'vote' is empty for 2 people; set data.blank = 'skip' if they are not to be counted, or to the option "
+        "that this means"
     )
 
 

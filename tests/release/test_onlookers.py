@@ -226,7 +226,7 @@ def with_fact(folder: Path, fact: str, **more: Any) -> Release:
 def test_a_fact_that_was_held_before_does_not_block(tmp_path: Path, rule: bool) -> None:
     made = with_fact(tmp_path, "r,c,option,count\nChur,junior,yes,59\nChur,junior,no,1\n", rule=rule)
     assert set(made.tables) == {"total", "r", "c"}
-    assert "1 group was known before" in made.certificate.statement
+    assert "facts disclose by themselves does not count" in made.certificate.statement
     assert all(findings.is_safe for findings in made.findings)
 
 
@@ -246,4 +246,4 @@ def test_a_count_below_tau_is_known_by_the_total_alone() -> None:
     """Two of 300 said yes, and every count within 3 is disclosed: the total says so, and nothing else is published."""
     rows = [{"r": "abc"[n % 3], "v": "yes" if n < 2 else "no"} for n in range(300)]
     made = call(rows, "joint", by=["r"], target=Target(tau=3, kappa=10))
-    assert list(made.tables) == ["total"] and "known before" in made.certificate.statement
+    assert list(made.tables) == ["total"] and "disclose by themselves does not count" in made.certificate.statement

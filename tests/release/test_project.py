@@ -77,10 +77,6 @@ def test_defaults_are_safe() -> None:
     assert (onlooker.name, onlooker.composition, onlooker.knows_rule) == ("informed", "joint", True)
 
 
-def test_the_former_name_of_suppress_is_read() -> None:
-    assert Project.parse(LEAST + '[target]\nprotect = "withhold"\n').protect == "suppress"
-
-
 def test_an_onlooker_knows_as_much_of_the_roll_as_there_is() -> None:
     split = LEAST + '[roll]\nfiles = ["a.csv", "b.csv"]\n'
     assert Project.parse(split).onlookers[0].composition == "sizes"

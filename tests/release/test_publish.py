@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 
 from cases import Town, town
-from safemargin.core import OutputError, Publication, Table, Target
+from safemargin import checker
+from safemargin.core import OutputError, Publication, Table, Target, onlooker_with_roll
 from safemargin.io import read_tidy, write_folder
 from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.fields import certificate_fields
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish, release_files
+from safemargin.release.witnesses import NOT_FOUND
 
 FORMATS = ("csv", "parquet", "json")
 SECRETS = {"q3": 7_919, "q4": 91_733}
@@ -51,9 +54,15 @@ def released(place: Town, protect: str, **target: float) -> tuple[Table, Plan, P
 
 
 def written(
-    plan: Plan, release: Publication, formats: Sequence[str] = FORMATS, orders: Mapping[str, tuple[str, ...]] = {}
-) -> dict[str, bytes]:
-    return release_files(release, plan.certificate, formats=formats, orders=orders, onlookers=["all"], title="A title")
+    table: Table,
+    plan: Plan,
+    release: Publication,
+    formats: Sequence[str] = FORMATS,
+    orders: Mapping[str, tuple[str, ...]] = {},
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files for the public, and those for auditors, who get no witnesses here."""
+    fields = certificate_fields(release, plan.certificate, table, [onlooker_with_roll(table, "joint")], "A title")
+    return release_files(release, fields, NOT_FOUND, formats=formats, orders=orders, onlookers=["all"])
 
 
 def texts(files: Mapping[str, bytes]) -> str:
@@ -64,10 +73,10 @@ def texts(files: Mapping[str, bytes]) -> str:
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> None:
     place = marked_town(options)
-    _, plan, release = released(place, protect)
+    table, plan, release = released(place, protect)
     hidden = [decision for decision in plan.axis("q") if decision.group in ({"q3"}, {"q4"})]
     assert all(decision.action is Action.SUPPRESSED for decision in hidden)
-    files = written(plan, release)
+    files, _ = written(table, plan, release)
     joint = {votes[0] for (_, q), votes in place.votes.items() if q in SECRETS}
     for secret in joint.union(SECRETS.values()):
         assert not re.search(rf"(?<![0-9a-f]){secret}(?![0-9a-f])", texts(files)), secret
@@ -75,8 +84,8 @@ def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> N
         for name, content in files.items():
             if name.endswith(".parquet"):
                 assert struct.pack("<q", secret) not in content, name
-        for table in release.tables:
-            assert secret not in table.lower and secret not in table.upper
+        for shown in release.tables:
+            assert secret not in shown.lower and secret not in shown.upper
 
 
 @pytest.mark.parametrize("options", [1, 2])
@@ -140,23 +149,27 @@ def test_exact_and_merged_counts_are_true_and_the_groups_part_each_axis(protect:
 
 
 def test_every_file_is_what_the_manifest_says() -> None:
-    _, plan, release = released(marked_town(2), "suppress")
-    files = written(plan, release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")})
+    table, plan, release = released(marked_town(2), "suppress")
+    files, auditors = written(table, plan, release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")})
     manifest = json.loads(files["manifest.json"])
     assert set(manifest["files"]) == set(files) - {"manifest.json"}
     for name, digest in manifest["files"].items():
         assert hashlib.sha256(files[name]).hexdigest() == digest, name
     certificate = json.loads(files["certificate.json"])
-    assert certificate["certified"] is True
-    for name, digest in certificate["files"].items():
-        assert manifest["files"][name] == digest
+    assert not certificate["unproved"] and certificate["statement"] == checker.statement(certificate)
+    assert [stated["axes"] for stated in certificate["tables"]] == [list(shown.axes) for shown in release.tables]
+    bound = {name: digest for stated in certificate["tables"] for name, digest in stated["files"].items()}
+    assert bound.items() <= manifest["files"].items()
+    assert set(manifest["files"]) - set(bound) == {"certificate.json", "index.html"}
+    assert manifest["auditors"] == hashlib.sha256(auditors["manifest.json"]).hexdigest() == certificate["auditors"]
+    assert not checker.check(files, auditors).failures
     assert {name for name in files if name.startswith("total.")} == {f"total.{form}" for form in FORMATS}
 
 
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_files_say_the_same_in_every_format_and_can_be_read_back(protect: str, tmp_path: Path) -> None:
-    _, plan, release = released(marked_town(2), protect)
-    files = written(plan, release)
+    held, plan, release = released(marked_town(2), protect)
+    files, _ = written(held, plan, release)
     write_folder(tmp_path / "out", files)
     for table in release.tables:
         stem = " x ".join(table.axes) or "total"
@@ -230,6 +243,6 @@ def test_a_failing_last_step_leaves_an_empty_folder_empty(tmp_path: Path, monkey
 def test_no_axis_overwrites_another_file(name: str) -> None:
     place = marked_town(1)
     place = Town((name, "q"), place.categories, place.options, place.people, place.votes)
-    _, plan, release = released(place, "merge")
-    files = written(plan, release, ("csv", "json"))
+    table, plan, release = released(place, "merge")
+    files, _ = written(table, plan, release, ("csv", "json"))
     assert len(files) == 2 * len(release.tables) + 3

@@ -7,13 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from safemargin import InputError, Target, release, sign, verify
+from safemargin import InputError, Target, checker, release, sign, verify
 from safemargin.core import OutputError
 from safemargin.io import write_folder
-from safemargin.verify.signature import signature_failures
 
 FILES = {"published/a.csv": b"a\n"}
 HASH = "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"
+
+
+def signature_failures(signed: Path, signature: Path, key: Path) -> list[str]:
+    """Why a signature is not that of a file, whatever the file is called."""
+    files = {checker.MANIFEST: signed.read_bytes(), checker.SIGNATURE: signature.read_bytes()}
+    try:
+        checker.check_signature(files, key.read_bytes())
+    except checker.Finding as finding:
+        return [str(finding)]
+    return []
 
 
 @pytest.fixture(name="folder")
@@ -54,7 +63,7 @@ def test_no_bit_of_a_signature_can_change(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_refused(folder: Path, tmp_path: Path) -> None:
     key = tmp_path / "office.key"
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="there is no such key"):
         sign(folder, key=key)
     sign(key=key, new=True)
     with pytest.raises(OutputError, match="exists already"):
@@ -91,6 +100,17 @@ def test_a_signed_release_is_verified(tmp_path: Path) -> None:
     release(rows, answer="answer", by=["site"], target=Target(kappa=10, tau=0)).write(tmp_path / "out")
     sign(key=tmp_path / "k", new=True)
     published = tmp_path / "out/published"
-    assert not verify(published / "certificate.json", published, key=tmp_path / "k.pub").holds
+    assert verify(published, key=tmp_path / "k.pub").failures
     sign(tmp_path / "out", key=tmp_path / "k")
-    assert verify(published / "certificate.json", published, key=tmp_path / "k.pub").holds
+    assert not verify(published, key=tmp_path / "k.pub").failures
+
+
+def test_an_empty_signature_left_by_a_crash_is_replaced(folder: Path, tmp_path: Path) -> None:
+    """A signature that holds something is never replaced; nothing is left beside it."""
+    sign(key=tmp_path / "k", new=True)
+    (folder / "published/manifest.json.minisig").write_text("")
+    sign(folder, key=tmp_path / "k")
+    names = {path.name for path in (folder / "published").iterdir()}
+    assert names == {"a.csv", "manifest.json", "manifest.json.minisig"}
+    with pytest.raises(OutputError, match="exists already"):
+        sign(folder, key=tmp_path / "k")

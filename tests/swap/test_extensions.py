@@ -102,6 +102,23 @@ def test_redrawing_what_changes_nothing_keeps_to_the_bound(held: tuple[int, ...]
         assert exceeded  # the epsilon of Theorem 1 does not hold
 
 
+@pytest.mark.parametrize(
+    ("held", "swapped", "rate", "figure"),
+    [((1, 1, 1, 1), (2, 2), "0.77", 2.06908), ((2, 2), (1, 1, 2), "0.3", 1.50666), ((2, 1), (2, 1), "0.5", None)],
+)
+def test_check_has_the_loss_of_what_swap_draws(
+    held: tuple[int, ...], swapped: tuple[int, ...], rate: str, figure: float | None
+) -> None:
+    """Selection and permutation are drawn again together, in the check as in `swap_visibly`."""
+    laws = {
+        x: law_of(x, [Fraction(rate)] * len(x), lambda end, moved, x=x: not moved or end != x)  # type: ignore[misc]
+        for x in tables_with(held, swapped)
+    }
+    found = safemargin.guarantee.check(held, swapped, rate, variant="no-vacuous")
+    assert found.loss == pytest.approx(loss(laws), abs=1e-12)
+    assert figure is None or round(found.loss, 5) == figure
+
+
 def test_the_price_of_redrawing_grows_with_the_stratum() -> None:
     """Not an artefact of the bound: data with alike records become as rare as a selection of nobody."""
     losses = []

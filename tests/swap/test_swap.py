@@ -632,13 +632,13 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     found = run("guarantee", "census", "--json").document
     for name, entry in (("das", found["all"]["guarantee"]), ("swap", found["swapping"][0])):  # type: ignore[index]
         (tmp_path / f"{name}.json").write_text(json.dumps(entry))
-    assert found["all"]["rho_squared_exact"] == "55371/1000"  # type: ignore[index]
+    assert found["all"]["rho_squared_exact"] == "34899/250"  # type: ignore[index]
     persons, printed = found["products"][0], found["printed"][1]  # type: ignore[index]
     assert persons["rho_squared_exact"] == "293764/114921" and round(persons["rho_squared"], 6) == 2.556226
     assert (printed["rho_squared_printed"], printed["epsilon_printed"]) == (2.56, 17.9)
     assert [round(end, 5) for end in printed["rho_squared_between"]] == [2.55493, 2.55743]
     stated = run("guarantee", "census").out
-    assert "17.14" in stated and "17.44" in stated and "126.78" in stated
+    assert "17.14" in stated and "18.29" in stated and "139.596" in stated and "55.371" in stated
     assert [row["guarantee"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
         "TopDown (Redistricting Data, DHC)",
         "Detailed DHC-A (SafeTab-P)",
@@ -648,7 +648,7 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
         "permutation swapping (had it been used)",
     ]
     budgets = [row["budget"].split(" (")[0] for row in found["side_by_side"]]  # type: ignore[attr-defined]
-    assert budgets[:5] == [f"rho² = {rho}" for rho in ("15.29", "19.776", "17.79", "2.515", "55.371")]
+    assert budgets[:5] == [f"rho² = {rho}" for rho in ("38.6", "19.776", "17.79", "2.515", "139.596")]
     assert budgets[5] == "epsilon = 8.42 to 19.36 over 12 choices"
     page = tmp_path / "census.html"
     assert run("guarantee", "census", "--out", page).code == 0

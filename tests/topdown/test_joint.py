@@ -106,13 +106,13 @@ def test_persons_fit_into_households_in_every_block(land: Path) -> None:
         assert {key: records.count(key) for key in table} == table
         assert safemargin.topdown(folder).agrees  # type: ignore[union-attr]
     guarantee = read_guarantee(land / "out/guarantee.json")
-    assert guarantee == found.guarantee and guarantee.budget == Fraction(3)
-    assert str(guarantee.change) == "one person record changed" and found.to_json()["rho_squared"] == "3"
+    assert guarantee == found.guarantee and guarantee.budget == Fraction(7)
+    assert str(guarantee.change) == "one person record changed" and found.to_json()["rho_squared"] == "7"
     assert "number of households by block" in map(str, guarantee.invariants)
-    assert "Households and persons together: rho² = 3 per person" in found.to_text()
+    assert "Households and persons together: rho² = 7 per person" in found.to_text()
     assert "Do not publish" in (land / "out/confidential/report.html").read_text()
     again = safemargin.topdown(land / "joint.toml", land / "out")  # nothing is drawn again
-    assert rows(land / "out/persons/published/microdata.parquet") and again.to_json()["rho_squared"] == "3"
+    assert rows(land / "out/persons/published/microdata.parquet") and again.to_json()["rho_squared"] == "7"
 
 
 CROWDED = {

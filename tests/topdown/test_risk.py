@@ -9,6 +9,7 @@ import pytest
 import safemargin
 from commands import Run, in_process
 from pictures import validate
+from safemargin import ui
 from safemargin.core import InputError, IntArray
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.risk import MethodRisk, RiskComparison, measure_risk
@@ -82,3 +83,17 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert refused.code == 2 and refused.err.count("\n") == 1
     with pytest.raises(InputError, match="is not one of the attributes"):
         measure_risk(KINDS, np.zeros((1, 12), dtype=np.int64), {}, ("sex",), "income")
+
+
+def test_shares_are_printed_as_people_read_them() -> None:
+    risk = RiskComparison(("sex",), "tenure", (MethodRisk("noise", 1.0, 90, 36, 28),))
+
+    class Shown(ui.Result):
+        def to_report(self) -> ui.Report:
+            return ui.Report("Attack", risk.section)
+
+        def to_json(self) -> ui.Document:
+            return risk.to_json()
+
+    text = Shown().to_text()
+    assert "31 %" in text and "78 %" in text and "31.1" not in text

@@ -174,7 +174,7 @@ def compare_with_the_library(folder: Path, published: Path) -> None:
     assert (set(different) <= chained, missing, set(same) | set(different)) == (True, [], set(names))
     stated = [json.loads((where / "manifest.json").read_text()) for where in (published, folder / "again/published")]
     for document in stated:
-        del document["ledger"]
+        del document["ledger"], document["auditors"]  # the latter commits to 32 random bytes
         document["files"] = {name: each for name, each in document["files"].items() if name not in chained}
     assert stated[0] == stated[1]
 
@@ -292,7 +292,7 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         page.goto(f"{home}check")
         page.get_by_label("Table", exact=True).fill("wrong.csv")
         page.get_by_label("Table", exact=True).press("Enter")
-        page.get_by_text("wrong.csv: line 2: count = 'many': is not a number").wait_for()
+        page.get_by_text("wrong.csv: no row holds a label and a number; where is the table?").wait_for()
         page.get_by_role("link", name="Back").click()
         page.locator("input[type=file]").set_input_files(tmp_path / "accidents.csv")
         page.get_by_text("accidents.csv is ready").wait_for()

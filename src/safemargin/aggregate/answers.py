@@ -56,7 +56,7 @@ def read_answers(data: Data, client: str = "client") -> ClientAnswers:
         if owner in clients:
             raise InputError(f"{name}: rows {clients[owner]} and {number} are both of client {owner[:60]!r}")
         clients[owner] = number
-        values[number - 1] = [_count(name, number, question, row[question]) for question in questions]
+        values[number - 1] = [parse_answer(name, number, question, row[question]) for question in questions]
     return ClientAnswers(tuple(clients), questions, values, client in header)
 
 
@@ -86,7 +86,8 @@ def _mapping_rows(rows: Iterable[Mapping[str, object]]) -> list[list[str]]:
     return [[str(column) for column in header], *([str(row[column]) for column in header] for row in listed)]
 
 
-def _count(name: str, number: int, question: str, text: str) -> int:
+def parse_answer(name: str, number: int, question: str, text: str) -> int:
+    """A whole number from its digits; anything else is refused with its place."""
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) <= LARGEST_ANSWER):
         raise InputError(
             f"{name}: row {number}, column {question!r}: {text[:60]!r} must be a whole number up to {LARGEST_ANSWER:,}"

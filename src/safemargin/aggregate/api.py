@@ -15,7 +15,7 @@ from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_g
 VARIANTS = ("full", "two-layer", "compressed", "shuffled", "shares")
 
 
-def views(data: Data, *, backend: str = "shares", client: str = "client") -> Inspection:
+def views(data: Data, *, backend: str = "prio3", client: str = "client") -> Inspection:
     """Show what every party of a sum sees, byte for byte, and what coalitions work out."""
     answers = read_answers(data, client)
     check_clients(answers)
@@ -68,8 +68,9 @@ def rehearse(
     *,
     clients: int = 1_000,
     bits: int = 10,
-    backend: str = "shares",
+    backend: str = "prio3",
     dropouts: float = 0.05,
+    malicious: float = 0.02,
     one_process: bool = False,
     bare: bool = False,
     seed: int = 0,
@@ -77,10 +78,18 @@ def rehearse(
 ) -> RehearsalReport:
     """Run all parties as processes on this machine, with failures, and check the totals.
 
-    With `one_process`, all of them are simulated without sockets.
+    `malicious` is the share of clients that lie, where the backend has proofs. With `one_process`, all of them are
+    simulated without sockets.
     """
     if one_process:
         return simulate(clients, bits, backend=backend, seed=seed, progress=progress)
     return run_session(
-        clients, bits, backend=backend, dropouts=dropouts, seed=seed, compare_bare=bare, progress=progress
+        clients,
+        bits,
+        backend=backend,
+        dropouts=dropouts,
+        malicious=malicious if backend.startswith("prio3") else 0.0,
+        seed=seed,
+        compare_bare=bare,
+        progress=progress,
     )

@@ -6,12 +6,14 @@ statements about hardness (section 6) are about computing a density; none of the
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
 
 from safemargin.aggregate.mask import Draw, Mask, Masked, mask_bits
+from safemargin.aggregate.posterior import map_bits, map_sums
+from safemargin.aggregate.rates import Rate, rate_of_guesses
 from safemargin.core import FloatArray, IntArray, numpy_generator
 
 Guess = Callable[[Mask, IntArray], FloatArray]
@@ -19,18 +21,6 @@ Guess = Callable[[Mask, IntArray], FloatArray]
 
 MOST_BITS_FOR_PERMANENTS = 3
 """Ranking goes through 2^n candidates with a permanent of size 2n each: 8 of size 6 take milliseconds."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """How often an attack was right, with an interval of 95 %; `of` says what was guessed."""
-
-    name: str
-    of: str
-    rate: float | None
-    interval: tuple[float, float] | None
-    trials: int
-    note: str = ""
 
 
 def blocks(matrix: IntArray) -> tuple[IntArray, IntArray]:
@@ -48,10 +38,13 @@ def threshold(mask: Mask, matrix: IntArray) -> FloatArray:
 
 
 def feasibility(mask: Mask, matrix: IntArray) -> FloatArray:
-    """A bit is possible only if both entries that it raises hold the unit; where both are, the heavier diagonal."""
+    """A bit is possible only if both entries that it raises hold the unit; where both are, a coin.
+
+    The heavier diagonal would be right in less than a third of these cases.
+    """
     zero, one = blocks(matrix)
     can_zero, can_one = (zero >= mask.unit).all(axis=1), (one >= mask.unit).all(axis=1)
-    return np.where(can_zero & can_one, threshold(mask, matrix), can_one.astype(float))
+    return np.where(can_zero & can_one, 0.5, can_one.astype(float))
 
 
 def relaxation(mask: Mask, matrix: IntArray) -> FloatArray:
@@ -176,7 +169,8 @@ def measure_attacks(
     if variant == "shares":
         return _on_shares(bits, trials, draw)
     if variant in ("compressed", "shuffled"):
-        return (_deshuffling(mask, trials, clients, draw), _map_scalar(mask, trials, draw))
+        scalar = map_sums(mask, trials, draw)
+        return (_deshuffling(mask, trials, clients, draw), *scalar, map_bits(decoys, trials, bits, draw))
     truth = draw(2, (trials, bits))
     masked = mask_bits(mask, truth, draw)
     rates = [_zeros(masked)]
@@ -193,19 +187,6 @@ def measure_attacks(
     return tuple(rates)
 
 
-def _rate(name: str, of: str, right: FloatArray, note: str = "") -> Rate:
-    """The mean over clients (rows). Guesses about one client depend on each other, so clients are what is counted."""
-    mean, count = float(right.mean()), len(right)
-    spread = 1.96 * float(right.mean(axis=tuple(range(1, right.ndim))).std()) / np.sqrt(count)
-    low, high = mean - spread, mean + spread
-    if spread == 0:  # all clients agree: Wilson's interval says how much so many of them can show
-        from scipy.stats import binomtest  # slow to import, and few commands need it
-
-        wilson = binomtest(round(mean * count), count).proportion_ci(method="wilson")
-        low, high = float(wilson.low), float(wilson.high)
-    return Rate(name, of, mean, (max(0.0, low), min(1.0, high)), count, note)
-
-
 def _right(guess: FloatArray, truth: IntArray) -> FloatArray:
     """One for a right guess; one half where the attack does not decide."""
     return np.asarray(np.where(guess == 0.5, 0.5, (guess > 0.5) == (truth == 1)), dtype=np.float64)
@@ -213,12 +194,14 @@ def _right(guess: FloatArray, truth: IntArray) -> FloatArray:
 
 def _rate_of(name: str, guess: Guess, masked: Masked, truth: IntArray) -> Rate:
     right = [_right(guess(masked.mask, masked.matrix(client)), bits) for client, bits in enumerate(truth)]
-    return _rate(name, "bits", np.stack(right))
+    return rate_of_guesses(name, "bits", np.stack(right))
 
 
 def _zeros(masked: Masked) -> Rate:
     shares = [np.array([float((masked.matrix(client) == 0).mean())]) for client in range(len(masked.values))]
-    return _rate("zeros", "entries of the matrix that are 0", np.stack(shares), "what strict feasibility lives on")
+    return rate_of_guesses(
+        "zeros", "entries of the matrix that are 0", np.stack(shares), "what strict feasibility lives on"
+    )
 
 
 def _hungarian(masked: Masked) -> Rate:
@@ -229,7 +212,7 @@ def _hungarian(masked: Masked) -> Rate:
     for client, columns in enumerate(masked.true):
         _, chosen = linear_sum_assignment(masked.matrix(client), maximize=True)
         right.append((chosen == columns).astype(float))
-    return _rate("hungarian", "rows of the permutation", np.stack(right))
+    return rate_of_guesses("hungarian", "rows of the permutation", np.stack(right))
 
 
 def _equal_weights(bits: int, decoys: int, trials: int, draw: Draw) -> Rate:
@@ -301,19 +284,7 @@ def _deshuffling(mask: Mask, rounds: int, clients: int, draw: Draw) -> Rate:
         noise = masked.noise.sum(axis=1)
         shuffled = noise[np.argsort(draw(2**62, (clients,)))]
         right.append((deshuffle(mask, masked.values.sum(axis=1), shuffled) == truth.sum(axis=1)).astype(float))
-    return _rate("de-shuffling", "clients' sums", np.stack(right), f"{clients} clients at a time")
-
-
-def _map_scalar(mask: Mask, trials: int, draw: Draw) -> Rate:
-    """The nearest sum to one masked number, all sums equally likely before (Prop. 5.3, normal noise)."""
-    truth = draw(mask.bits + 1, (trials,))
-    bits = (np.arange(mask.bits)[None, :] < truth[:, None]).astype(np.int64)
-    masked = mask_bits(mask, bits, draw)
-    mean = (mask.scale - mask.unit) * mask.bits / 2
-    guess = np.clip(np.rint((masked.values.sum(axis=1) - mean) / mask.unit), 0, mask.bits)
-    return _rate(
-        "nearest sum", "clients' sums", (guess == truth).astype(float)[:, None], "one number per client, named"
-    )
+    return rate_of_guesses("de-shuffling", "clients' sums", np.stack(right), f"{clients} clients at a time")
 
 
 def _on_shares(bits: int, trials: int, draw: Draw) -> tuple[Rate, ...]:
@@ -321,6 +292,6 @@ def _on_shares(bits: int, trials: int, draw: Draw) -> tuple[Rate, ...]:
     truth = draw(2, (trials, bits))
     share = draw(2**32, (trials, bits))
     other = (truth - share) % 2**32
-    parity = _rate("parity of a share", "bits", ((other & 1) == truth).astype(float))
-    high = _rate("size of a share", "bits", ((other >= 2**31) == (truth == 1)).astype(float))
+    parity = rate_of_guesses("parity of a share", "bits", ((other & 1) == truth).astype(float))
+    high = rate_of_guesses("size of a share", "bits", ((other >= 2**31) == (truth == 1)).astype(float))
     return parity, high

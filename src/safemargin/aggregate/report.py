@@ -2,22 +2,9 @@
 
 from dataclasses import asdict, dataclass, field
 
-from safemargin.aggregate.attacks import Rate
 from safemargin.aggregate.privacy import PrivacyFigures, cost_bits, paper_full_figures
+from safemargin.aggregate.rates import Rate
 from safemargin.ui import SCHEMA, Document, Grid, Paragraph, Report, Result, plural
-
-LEARNS = {
-    "shares": "No single aggregator learns anything; all of them together learn every answer.",
-    "shamir": "Fewer aggregators than the threshold learn nothing; as many as the threshold learn every answer.",
-    "polyveil": "The server can work out every client's answer by undoing the shuffle, and from the matrix alone "
-    "nearly every bit.",
-    "polyveil-compressed": "The server can work out every client's answer by undoing the shuffle.",
-    "polyveil-two-layer": "The server learns the totals only. The aggregator can read nearly every bit of a matrix; "
-    "both aggregators together read all of them.",
-    "polyveil-shuffled": "The server learns the totals only. The shuffler sees masked bits with names, the aggregator "
-    "without: some are certain, most can be guessed. Either of them learns every answer with the noise aggregator.",
-}
-"""What parties learn, by backend: the docs say the same."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +16,23 @@ class AggregateSum(Result):
     backend: str
     bytes_per_client: int
     seconds: float
+    learns: str
     validity: str
+    dishonest: str
     largest: int
 
     def to_json(self) -> Document:
         """The document of `aggregate sum --json`."""
-        return {"schema": SCHEMA, **asdict(self), "learns": LEARNS[self.backend]}
+        return {"schema": SCHEMA, **asdict(self)}
 
     def to_report(self) -> Report:
         return Report(
             "Totals",
             f"{plural(self.clients, 'client')}, {self.backend}, {self.bytes_per_client:,} bytes per client.",
-            LEARNS[self.backend],
+            self.learns,
             Grid(["question", "total"], list(self.totals.items())),
             Paragraph(self.validity, "quiet"),
+            Paragraph(self.dishonest, "quiet"),
         )
 
 
@@ -133,13 +123,13 @@ class PrivacyReport(Result):
         exact = f"none: {figures.reason}" if figures.epsilon is None else f"{figures.epsilon:.4f}"
         shuffled = "nothing better is proved" if figures.shuffled is None else f"{figures.shuffled:.4f}"
         return [
-            ["epsilon of one masked number", exact, "holds, from the exact law"],
+            ["epsilon of one masked number", exact, "holds, from the exact law, for what polyveil-scalar sends"],
             ["delta is at least", f"{figures.atoms:.3g}", "holds: the chance that the noise is a known number"],
             ["epsilon after shuffling", shuffled, "holds (Feldman, McMillan and Talwar)"],
             [
                 f"delta after shuffling at epsilon {figures.paper['shuffled_epsilon_eq_96']:.3f}",
                 f"at least {figures.pair[0]:.2g} (+- {figures.pair[1]:.1g})",
-                "one pair of inputs, drawn",
+                "one pair of inputs, drawn in the paper's model (its mu)",
             ],
             *paper,
         ]
@@ -150,6 +140,11 @@ class PrivacyReport(Result):
             "What a masked number discloses",
             f"{setting.bits} bits, {setting.weights} decoys, alpha 1/{4 * setting.bits}, delta {setting.delta:g}.",
             Grid(["figure", "value", "status"], self.rows),
+            Paragraph(
+                "These figures are about one masked sum per client, which the backend polyveil-scalar sends. The other "
+                "variants mask every bit by itself with alpha 1/4: a quarter of the bits are certain.",
+                "quiet",
+            ),
         )
 
 

@@ -6,61 +6,30 @@ one party only is lost for everybody alike, and a message that comes late or twi
 """
 
 import hashlib
-import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from safemargin.aggregate.backends import Backend
+from safemargin.aggregate.backend import Backend, MaskedReport
+from safemargin.aggregate.prio3.scheme import NONCE, Held
+from safemargin.aggregate.sets import LEAST_CLIENTS, SetLedger, open_private, set_digest
+from safemargin.aggregate.verified import Prio3Sums
 from safemargin.core import InputError, IntArray, system_below
+from safemargin.io import transaction
 
 OPEN, CLOSED, AGREED = "open", "closed", "agreed"
-LEAST_CLIENTS = 3
-"""With one client the sum is its answer, and each of two clients can subtract its own."""
-
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS session (name TEXT PRIMARY KEY, state TEXT NOT NULL, agreed TEXT);
-CREATE TABLE IF NOT EXISTS message (client TEXT PRIMARY KEY, digest TEXT NOT NULL, body BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, number INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS session (name TEXT PRIMARY KEY, state TEXT NOT NULL, agreed TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS message (client TEXT PRIMARY KEY, digest TEXT NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS verdict (client TEXT PRIMARY KEY, output BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS chosen (client TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-EARLIER = "CREATE TABLE IF NOT EXISTS earlier (digest TEXT, client TEXT, PRIMARY KEY (digest, client));"
-
-
-@contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All of it, or nothing."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-
-
-def set_digest(clients: Iterable[str]) -> str:
-    """One name for a set of clients, the same for every party."""
-    return hashlib.sha256(json.dumps(sorted(set(clients))).encode()).hexdigest()
-
-
-def check_overlap(earlier: Iterable[frozenset[str]], clients: frozenset[str], least: int) -> None:
-    """Refuse a sum whose difference with an earlier one is the sum of a few people.
-
-    The same set again is harmless for other questions; sets without a common client do not meet. Differences of more
-    than two sets are not looked at.
-    """
-    for before in earlier:
-        common = before & clients
-        gone, come = len(before - common), len(clients - common)
-        if common and (0 < gone < least or 0 < come < least):
-            raise InputError(
-                f"an earlier sum is about {len(before):,} clients, {len(common):,} of them here too: the difference "
-                f"is about {min(number for number in (gone, come) if number):,}; at least {least} are needed"
-            )
+"""Rows stand in the order of clients' names, not in the order of arrival. No output means an invalid report."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +44,20 @@ class Status:
 class SessionParty:
     """One role of one session; everything is in `path`, so that a party that was killed goes on where it stood."""
 
-    def __init__(self, path: Path, role: str, backend: Backend, name: str, least: int = LEAST_CLIENTS) -> None:
+    def __init__(
+        self, path: Path, role: str, backend: Backend, name: str, least: int = LEAST_CLIENTS, key: bytes | None = None
+    ) -> None:
         if least < LEAST_CLIENTS:
             raise InputError(f"least clients = {least}: must be at least {LEAST_CLIENTS}")
-        self.role, self.backend, self.name, self.least = role, backend, name, least
+        self.role, self.backend, self.name, self.least, self.key = role, backend, name, least, key
         self.width = next((each.width for each in backend.roles if each.name == role), 0)
         """Bytes of a message; clients never send to a party behind a shuffler."""
+        self._nonces: Counter[bytes] | None = None
         self.added = 0
         """Messages in the last result: more than the agreed clients would mean that one was counted twice."""
         # Sessions of one party that share a folder share the file of its sums: overlapping sets are always checked.
         self.sums = SetLedger(path.parent / f"sums of {role}.sqlite")
-        self.database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self.database = open_private(path)
         self.database.execute("PRAGMA journal_mode = WAL")
         self.database.execute("PRAGMA synchronous = FULL")  # an acknowledged message survives power loss
         self.database.executescript(SCHEMA)
@@ -139,21 +111,18 @@ class SessionParty:
         if state != OPEN:
             return "too late: the set of clients is fixed"
         try:
-            self.backend.check(self.role, self.decode(body))
+            self.backend.check_report(self.role, body)
         except InputError:
             return "not a message that an honest client sends"
         self.database.execute("INSERT INTO message VALUES (?, ?, ?)", (client, digest, body))
         return None
 
-    def decode(self, body: bytes) -> IntArray:
-        """The numbers in a message."""
-        if len(body) != self.width or not body:
-            raise InputError(f"a message of {len(body)} bytes: must be {self.width}")
-        return decode_numbers(body, self.backend)
-
     def close(self) -> list[str]:
         """Phase one: accept no more, and say whose messages are held. Closing again gives the same answer."""
-        self.database.execute("UPDATE session SET state = ? WHERE state = ?", (CLOSED, OPEN))
+        closed = self.database.execute("UPDATE session SET state = ? WHERE state = ?", (CLOSED, OPEN))
+        if closed.rowcount:  # the file is written anew, so that not even its free pages disclose who came before whom
+            self.database.execute("VACUUM")
+            self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return [row[0] for row in self.database.execute("SELECT client FROM message ORDER BY client")]
 
     def agree(self, clients: Sequence[str]) -> str:
@@ -170,24 +139,96 @@ class SessionParty:
             raise InputError(f"{len(chosen)} clients: a sum needs at least {self.least}")
         if missing := chosen - set(self.close()):
             raise InputError(f"{len(missing):,} clients of the set never reached this party")
+        if self.backend.proves and (wrong := chosen - set(self.valid())):
+            raise InputError(f"{len(wrong):,} clients of the set have no report that was found valid")
         self.sums.admit(chosen, self.least)  # a party that is killed here admits the same set again
         with transaction(self.database):
-            self.database.execute("CREATE TABLE IF NOT EXISTS chosen (client TEXT PRIMARY KEY)")
             self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(name,) for name in sorted(chosen)])
             self.database.execute("UPDATE session SET state = ?, agreed = ?", (AGREED, digest))
         return digest
 
-    def messages(self) -> IntArray:
-        """Messages of the agreed clients, in rows, in the order of their names."""
+    def start(self, clients: Sequence[str]) -> list[Held | None]:
+        """This aggregator's side of the verification of held reports; None where one cannot be valid."""
+        if not isinstance(self.backend, Prio3Sums) or self.key is None:
+            raise InputError(f"{self.role}: this session has no proofs, or no key to verify them")
+        if self.state == OPEN:
+            raise InputError("the session is open still; close it before reports are verified")
+        found = dict(self._select("SELECT client, body FROM message WHERE client IN", clients))
+        if missing := [client for client in clients if client not in found]:
+            raise InputError(f"{len(missing):,} clients never reached this party")
+        # A report ID that two clients use would have both verified at one point.
+        if self._nonces is None:  # no message comes any more
+            heads = self.database.execute(f"SELECT substr(body, 1, {NONCE}) FROM message")
+            self._nonces = Counter(bytes(head) for (head,) in heads)
+        nonces = self._nonces
+        backend, key, role = self.backend, self.key, self.role
+        return [
+            backend.start(key, role, found[client]) if nonces[bytes(found[client][:NONCE])] == 1 else None
+            for client in clients
+        ]
+
+    def judge(self, clients: Sequence[str], held: Sequence[Held | None], verifiers: Sequence[Sequence[bytes]]) -> None:
+        """Store for every client whether its report is valid, from the verifier shares of all aggregators.
+
+        The first verdict stays.
+        """
+        assert isinstance(self.backend, Prio3Sums)
+        field = self.backend.scheme.field
+        rows = []
+        for client, each, shares in zip(clients, held, verifiers, strict=True):
+            output = self.backend.finish(each, shares)
+            rows.append((client, None if output is None else field.encode(output)))
+        with transaction(self.database):
+            known = {row[0] for row in self._select("SELECT client FROM verdict WHERE client IN", clients)}
+            new = [row for row in rows if row[0] not in known]
+            self.database.executemany("INSERT INTO verdict VALUES (?, ?)", new)
+            self.count_refusals("a report whose proof fails" for _, output in new if output is None)
+
+    def valid(self) -> list[str]:
+        """Clients whose reports were found valid."""
+        rows = self.database.execute("SELECT client FROM verdict WHERE output IS NOT NULL ORDER BY client")
+        return [row[0] for row in rows]
+
+    def unjudged(self) -> list[str]:
+        """Clients whose reports wait for a verdict."""
+        rows = self.database.execute("SELECT client FROM message WHERE client NOT IN (SELECT client FROM verdict)")
+        return sorted(row[0] for row in rows)
+
+    def _select(self, question: str, clients: Sequence[str]) -> list[tuple[Any, ...]]:
+        return [
+            row
+            for start in range(0, len(clients), 500)
+            for row in self.database.execute(
+                f"{question} ({','.join('?' * len(clients[start : start + 500]))})", clients[start : start + 500]
+            )
+        ]
+
+    def passed(self) -> list[list[int]]:
+        """What the server gets, as rows of numbers."""
+        if not isinstance(self.backend, Prio3Sums):
+            rows: list[list[int]] = self.result().tolist()
+            return rows
+        outputs = [self.backend.scheme.field.decode(body) for body in self._agreed("output", "verdict")]
+        self.added = len(outputs)
+        return [self.backend.add_outputs(outputs)]
+
+    def _agreed(self, column: str, table: str) -> list[bytes]:
         if self.state != AGREED:
             raise InputError("nothing is opened before all parties agreed on the set of clients")
-        rows = self.database.execute("SELECT body FROM message JOIN chosen USING (client) ORDER BY client").fetchall()
-        return np.stack([self.decode(row[0]) for row in rows])
+        question = f"SELECT {column} FROM {table} JOIN chosen USING (client) ORDER BY client"
+        return [row[0] for row in self.database.execute(question)]
+
+    def messages(self) -> IntArray:
+        """Masked messages of the agreed clients, in rows, in the order of their names."""
+        bodies = self._agreed("body", "message")
+        assert isinstance(self.backend, MaskedReport)
+        return np.stack([self.backend.decode(body) for body in bodies])
 
     def result(self) -> IntArray:
-        """What the server gets: sums as one row, or all messages in random or in named order."""
+        """Of masked messages of the agreed clients: sums as one row, or all messages in random or in named order."""
         messages = self.messages()
         self.added = len(messages)
+        assert isinstance(self.backend, MaskedReport)
         forwards = self.backend.role(self.role).forwards
         if forwards == "sum":
             return self.backend.add(self.role, messages)[None, :]
@@ -202,41 +243,6 @@ def shuffled_order(count: int) -> IntArray:
     return np.argsort(words)
 
 
-def encode_numbers(values: IntArray, backend: Backend, role: str) -> bytes:
-    """A message as little-endian words, of 4 bytes where sums stay below 2^32 (additive shares), else of 8."""
-    return values.astype("<u4" if backend.role(role).width == 4 * values.size else "<i8").tobytes()
-
-
-def decode_numbers(body: bytes, backend: Backend) -> IntArray:
-    """The inverse of `encode_numbers`."""
-    narrow = getattr(backend, "bits", 64) == 32
-    return np.frombuffer(body, dtype="<u4" if narrow else "<i8").astype(np.int64)
-
-
-class SetLedger:
-    """The sets of clients that were summed, in one file: asked before a sum, written with it."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self.database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self.database.execute("PRAGMA synchronous = EXTRA")
-            self.database.execute(EARLIER)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: is not a file of sums ({error})") from None
-
-    def admit(self, clients: frozenset[str], least: int) -> None:
-        """Record a set, or refuse it because of an earlier one; both in one transaction."""
-        with transaction(self.database):
-            check_overlap(stored_sets(self.database), clients, least)
-            digest = set_digest(clients)
-            self.database.executemany(
-                "INSERT OR IGNORE INTO earlier VALUES (?, ?)", [(digest, client) for client in sorted(clients)]
-            )
-
-
-def stored_sets(database: sqlite3.Connection) -> list[frozenset[str]]:
-    """All sets in a table `earlier`."""
-    sets: dict[str, set[str]] = {}
-    for digest, client in database.execute("SELECT digest, client FROM earlier"):
-        sets.setdefault(digest, set()).add(client)
-    return [frozenset(members) for members in sets.values()]
+def encode_numbers(values: IntArray, backend: MaskedReport, role: str) -> bytes:
+    """A message of one role from its numbers."""
+    return backend.encode(values)

@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 
 from safemargin.aggregate.attacks import permanent
-from safemargin.aggregate.mask import Draw, Mask, Masked, draw_permutations, mask_bits
+from safemargin.aggregate.mask import Draw, Mask, Masked, dense, draw_permutations, mask_bits
 from safemargin.core import BoolArray, FloatArray, InputError, IntArray, system_below
 
 MOST_PERMUTATIONS = 720
@@ -63,9 +63,14 @@ def hit_rate(bits: int, decoys: int, draws: int, strict: bool = True, draw: Draw
 
 
 def interior_rate(mask: Mask, draws: int, draw: Draw = system_below) -> float:
-    """Share of masked matrices in which every entry exceeds the unit (Def. B.2): then all candidates are possible."""
+    """Share of masks whose decoys alone exceed the unit in every entry (Def. B.2: min R > alpha / (1 - alpha), where
+    R is the matrix without its true part): then all candidates are possible.
+    """
     masked: Masked = mask_bits(mask, np.zeros((draws, mask.bits), dtype=np.int64), draw)
-    return float(np.mean([(masked.matrix(client) > mask.unit).all() for client in range(draws)]))
+    inside = [
+        (masked.matrix(client) - dense(masked.true[client], mask.unit) > mask.unit).all() for client in range(draws)
+    ]
+    return float(np.mean(inside))
 
 
 def decompose(matrix: IntArray) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -6,8 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.aggregate.backends import Backend, Messages, PolyVeil
-from safemargin.aggregate.session import encode_numbers, shuffled_order
+from safemargin.aggregate.backend import Backend, MaskedReport, Messages
+from safemargin.aggregate.polyveil import PolyVeil, PolyVeilScalar
+from safemargin.aggregate.session import shuffled_order
+from safemargin.aggregate.verified import Prio3Sums, random_bytes
 from safemargin.core import IntArray
 from safemargin.ui import SCHEMA, Document, Grid, Report, Result
 
@@ -27,11 +29,11 @@ class PartyView:
         return hashlib.sha256(b"".join(self.messages)).hexdigest()
 
 
-def views(backend: Backend, messages: Messages) -> tuple[PartyView, ...]:
+def views(backend: MaskedReport, messages: Messages) -> tuple[PartyView, ...]:
     """Every role's view, and the server's of what the roles pass on."""
     seen = []
     for role in backend.roles:
-        rows = tuple(encode_numbers(row, backend, role.name) for row in messages[role.name])
+        rows = tuple(backend.encode(row) for row in messages[role.name])
         seen.append(PartyView(role.name, True, rows))
     passed: list[bytes] = []
     for role in backend.roles:
@@ -48,7 +50,7 @@ def views(backend: Backend, messages: Messages) -> tuple[PartyView, ...]:
     return tuple(seen)
 
 
-def coalition_learns(backend: Backend, messages: Messages, roles: set[str]) -> IntArray | None:
+def coalition_learns(backend: MaskedReport, messages: Messages, roles: set[str]) -> IntArray | None:
     """The answers that roles work out together, exactly; None where they learn nothing about single clients.
 
     Additive shares need all parties, Shamir's the threshold; the two sides of PolyVeil undo the mask by subtraction,
@@ -81,8 +83,10 @@ def certain_bits(backend: PolyVeil, message: IntArray) -> int:
     return int((one != nought).sum())
 
 
-def _alone(backend: Backend, messages: Messages, roles: set[str]) -> str:
+def _alone(backend: MaskedReport, messages: Messages, roles: set[str]) -> str:
     """What roles that cannot undo the mask know for certain."""
+    if isinstance(backend, PolyVeilScalar) and backend.first.name in roles:
+        return "the masked sum of every client; good guesses of it (aggregate attack)"
     if isinstance(backend, PolyVeil) and roles & {backend.first.name, backend.first.relay}:
         shown = messages[backend.first.name]
         bits = len(shown) * messages[backend.second.name].shape[1]
@@ -94,6 +98,9 @@ def _alone(backend: Backend, messages: Messages, roles: set[str]) -> str:
 
 def inspect(backend: Backend, values: IntArray) -> "Inspection":
     """Protect the answers once, and state for every role and pair of roles what it sees and works out."""
+    if isinstance(backend, Prio3Sums):
+        return _inspect_verified(backend, values)
+    assert isinstance(backend, MaskedReport)
     messages = backend.protect(values)
     names = list(backend.parties)
     coalitions = [{name} for name in names] + [{a, b} for a, b in combinations(names, 2)]
@@ -105,9 +112,37 @@ def inspect(backend: Backend, values: IntArray) -> "Inspection":
         if answers is None:
             learnt[" + ".join(sorted(members))] = _alone(backend, messages, members)
         else:
-            assert (answers == values).all()
-            learnt[" + ".join(sorted(members))] = "every answer of every client"
+            assert (answers == backend.shown(values)).all()
+            whole = backend.shown(values).shape == values.shape
+            learnt[" + ".join(sorted(members))] = "every answer of every client" if whole else "every client's sum"
     return Inspection(backend.name, len(values), views(backend, messages), learnt)
+
+
+def _inspect_verified(backend: Prio3Sums, values: IntArray) -> "Inspection":
+    """Reports, the verifier shares that the aggregators exchange, and the two sums that the server gets."""
+    bodies, key = backend.reports(values), random_bytes(32)
+    held = {name: [backend.start(key, name, body) for body in rows] for name, rows in bodies.items()}
+    verifiers = {name: tuple(each.verifier for each in rows if each) for name, rows in held.items()}
+    one, other = bodies
+    seen = [PartyView(name, True, tuple(rows)) for name, rows in bodies.items()]
+    seen += [
+        PartyView(f"{name}, from {source}", True, verifiers[source]) for name, source in ((one, other), (other, one))
+    ]
+    sums = []
+    for rows in held.values():
+        outputs = [backend.finish(each, [verifiers[role][place] for role in bodies]) for place, each in enumerate(rows)]
+        sums.append(
+            backend.scheme.field.encode(backend.add_outputs([output for output in outputs if output is not None]))
+        )
+    seen.append(PartyView("server, from the roles", False, tuple(sums)))
+    # Both together hold all shares of a client's elements: their sum is what the client encoded.
+    for place, row in enumerate(values.tolist()):
+        parts = [backend.elements(name, bodies[name][place]) for name in bodies]
+        elements = [sum(pair) % backend.scheme.field.modulus for pair in zip(*parts, strict=True)]
+        assert elements == backend.scheme.circuit.encode(backend.measurement(row))
+    nothing = "nothing about a single client that is certain"
+    learnt = {one: nothing, other: nothing, f"{one} + {other}": "every answer of every client"}
+    return Inspection(backend.name, len(values), tuple(seen), learnt)
 
 
 @dataclass(frozen=True)

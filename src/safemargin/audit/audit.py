@@ -1,7 +1,7 @@
 """Attack tables that somebody published: the function behind the command `audit`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from safemargin.bounds import (
     read_public,
     sources_of,
 )
-from safemargin.core import InputError, Progress, Publication, PublishedTable, Target, no_progress
+from safemargin.core import InputError, Progress, Publication, PublishedTable, no_progress
+from safemargin.io import ReadingOptions, ReadTable
 from safemargin.ui import override_target, target_of_tables, write_text
 
 
@@ -44,6 +45,7 @@ def audit(
     earlier: Data = (),
     earlier_roll: Data = (),
     certificate: Path | str | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Findings:
     """Run every attack on published tables, ours or not, as somebody who sees them and knows `roll` and `facts`.
@@ -52,26 +54,35 @@ def audit(
     The `manifest` of a release states its target, and then its rule is known. A printed group of 1 to 3 people is a
     finding; with `kappa`, one of fewer than that many. `target` names the axes whose cells are bounded. With `decide`,
     cells are only classified against `tau`. `earlier` are tables published before, with `earlier_roll`. `certificate`
-    is a file for a proof of every interval; the tables must then be files.
+    is a file for a proof of every interval; the tables must then be files. `reading` corrects how tables are read
+    (rows, columns, answers, totals, suppressed, rounded, encoding, decimal, thousands, sheet, header, skip_lines).
     """
     if decide and certificate is not None:
         raise InputError("certificate: proves every interval, but decide leaves most of them unknown; give one of them")
-    published = tables if isinstance(tables, Publication) else Publication((), Target())
-    if manifest is not None:
-        published = read_manifest(Path(manifest), _files("manifest", "tables", tables))
-    read: dict[str, Any] = {"count": count, "option": option, "by": by, "skip": skip}
-    known: dict[str, Any] = {"hierarchy": hierarchy, "earlier": earlier, "earlier_roll": earlier_roll}
-    given = tables.tables if isinstance(tables, Publication) else tables
-    shown, onlooker = read_public(given, roll, facts, **read, **known, knows_rule=bool(published.rule))
-    if manifest is None and not isinstance(tables, Publication):
+    published = _publication(tables, manifest)
+    columns: dict[str, Any] = {"count": count, "option": option, "by": by, "skip": skip}
+    shown, onlooker, reads = read_public(
+        tables.tables if isinstance(tables, Publication) else tables,
+        roll,
+        facts,
+        **columns,
+        hierarchy=hierarchy,
+        earlier=earlier,
+        earlier_roll=earlier_roll,
+        knows_rule=published is not None and bool(published.rule),
+        reading=reading,
+    )
+    if published is None:
         aim = target_of_tables(onlooker, beta, kappa, tau)
     else:
         aim = override_target(published.target, beta, kappa, tau)
     # What is audited is published counts, also where their column is called `people`, as in a roll.
     shown = tuple(replace(table, measure="count") if table.measure == "people" else table for table in shown)
+    if certificate is not None:
+        _check_provable(reads)
     slack = measured_slack(shown, checked_tolerance(tolerance))
     findings = attack(
-        replace(published, tables=shown, target=aim),
+        replace(published or Publication((), aim), tables=shown, target=aim),
         onlooker,
         target=axis_names(target),
         slack=slack,
@@ -82,10 +93,26 @@ def audit(
         progress=progress,
     )
     if certificate is not None:
-        stated = (findings.exposure, _sources(tables, roll, facts, **read))
-        proofs = prove_intervals(shown, onlooker, *stated, slack=slack, target=aim, progress=progress)
+        sources, exposure = _sources(tables, roll, facts, **columns), findings.exposure
+        proofs = prove_intervals(shown, onlooker, exposure, sources, slack=slack, target=aim, progress=progress)
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
-    return findings
+    return replace(findings, reads=reads)
+
+
+def _check_provable(reads: Sequence[ReadTable]) -> None:
+    """Refuse a certificate of tables that `verify` would read otherwise: it knows tidy tables without sums."""
+    for read in reads:
+        if not read.form.is_tidy or len(read.tables()) > 1:
+            raise InputError(f"certificate: {read.name} is not a tidy table without sums; give one per margin")
+
+
+def _publication(
+    tables: Data | Sequence[PublishedTable] | Publication, manifest: Path | str | None
+) -> Publication | None:
+    """The release that is audited, with its target and rule, if it is one."""
+    if manifest is not None:
+        return read_manifest(Path(manifest), _files("manifest", "tables", tables))
+    return tables if isinstance(tables, Publication) else None
 
 
 def _sources(

@@ -11,8 +11,11 @@ from safemargin.audit.small import SMALLEST
 from safemargin.core import Target
 
 
+@ui.with_reading
 def audit(
-    files: Annotated[list[Path], typer.Argument(help="Published tables, tidy or as other tools write them.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Published tables: files of any format, folders or patterns in quotes.")
+    ],
     roll: ui.Rolls = None,
     fact: ui.Facts = None,
     target: ui.Axes = None,
@@ -40,6 +43,7 @@ def audit(
     earlier_roll: ui.EarlierRolls = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
+    reading: ui.ReadingOptions = None,
     page: ui.Page = None,
     as_json: ui.Json = False,
 ) -> None:
@@ -57,3 +61,5 @@ def audit(
     ui.print_result(findings, as_json, page)
     if not findings.is_safe:
         raise typer.Exit(1)
+    if findings.doubts:
+        raise typer.Exit(ui.DOUBTFUL)

@@ -14,7 +14,7 @@ def differencing(situation: Situation) -> Attempt:
         Finding(
             "differencing",
             exposed.cell,
-            options[exposed.option] if options else None,
+            exposed.secret or (options[exposed.option] if options else None),
             exposed.people,
             exposed.lower,
             exposed.upper,

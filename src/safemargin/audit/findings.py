@@ -16,6 +16,7 @@ from safemargin.bounds import (
     tally_words,
 )
 from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
+from safemargin.io import ReadTable, doubt_lines, reading_document, reading_lines
 
 __all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "found_sections"]
 
@@ -32,6 +33,13 @@ class Findings(ui.Result):
     """Which cells a table prints, or states to be empty: nobody has to infer them."""
     skipped: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Attacks that were not tried, each with the reason."""
+    reads: tuple[ReadTable, ...] = field(default=(), compare=False)
+    """How every table was read."""
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful about how the tables were read: then nothing found is no all-clear."""
+        return doubt_lines(self.reads, questions=True)
 
     @property
     def is_safe(self) -> bool:
@@ -53,6 +61,8 @@ class Findings(ui.Result):
             "attacks": [_attempt_document(attempt) for attempt in self.attempts],
             "printed": 0 if self.printed is None else int(self.printed.sum()),
             "safe": self.is_safe,
+            "doubtful": bool(self.doubts),
+            "reading": reading_document(self.reads),
         }
 
     def to_report(self) -> ui.Report:
@@ -69,7 +79,9 @@ class Findings(ui.Result):
         ]
         return ui.Report(
             "Audit",
-            ui.Headline("sound" if self.is_safe else "unsound", attack_words(self)),
+            *reading_lines(self.reads),
+            *(ui.Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts),
+            ui.Headline("unsound" if not self.is_safe else "partly" if self.doubts else "sound", attack_words(self)),
             f"The onlooker {self.onlooker.name!r} {ui.describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
             f"Intervals: {self.intervals()}. {classical_words(self.exposure)}".rstrip(),
             ui.Paragraph(gap_words(self.exposure), "warning"),
@@ -109,7 +121,8 @@ def attack_words(findings: Findings) -> str:
     if not findings.attempts:
         return "No attack was tried."
     if findings.is_safe:
-        return f"{ui.plural(len(findings.attempts), 'attack')} tried, nothing found."
+        tried = f"{ui.plural(len(findings.attempts), 'attack')} tried, nothing found"
+        return f"{tried}, but the reading is doubtful: {findings.doubts[0]}." if findings.doubts else f"{tried}."
     broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
     exposed = max(attempt.people_exposed for attempt in findings.attempts)
     # Without a roll nobody knows how many people a count is about: then counts are stated, not people.

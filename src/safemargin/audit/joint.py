@@ -25,7 +25,7 @@ def joint(situation: Situation) -> Attempt:
                 proof = certify_pooled(known, tables, onlooker, situation.limits, given=witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
             for cell in proof.exposed:
-                option = known.options[cell.option] or None
+                option = cell.secret or known.options[cell.option] or None
                 text = f"only {cell.lower} to {cell.upper} of {cell.people} people are possible"
                 finding = Finding("joint", cell.cell, option, cell.people, cell.lower, cell.upper, text)
                 findings.setdefault((str(cell.cell), option), finding)

@@ -37,7 +37,7 @@ def noise(situation: Situation) -> Attempt:
             if not drawn and situation.onlooker.knows_rule:
                 low, high = hull(people, sums, situation.limits, (lower, upper))
                 disclosed = (situation.limits.verdicts(low, high, people) == 2) & ~alone
-                for row, option in np.argwhere(disclosed).tolist():
+                for row, option in np.argwhere(disclosed[:, : len(sums)]).tolist():
                     least, most, size = int(low[row, option]), int(high[row, option]), int(people[row])
                     text = f"that it is noised, beside the noisy count, leaves {least} to {most} of {size} people"
                     cell = {table.axes[0]: names[row]}

@@ -123,7 +123,9 @@ def _disclosed(
         cells, cell_of = np.unique(known.codes[:, columns], axis=0, return_inverse=True)
         members = (cell_of.ravel()[None, :] == np.arange(len(cells))[:, None]).astype(np.int64)
         size = members @ known.people
-        before, after = (np.array([members @ counts for counts in tables]) for tables in (every, left))
+        before, after = (
+            situation.limits.columns(np.array([members @ counts for counts in tables])) for tables in (every, left)
+        )
         looked += len(cells)
         disclosed = _confined(situation, after, size) & ~_confined(situation, before, size)
         for row, option in np.argwhere(disclosed).tolist():
@@ -131,7 +133,7 @@ def _disclosed(
             shown = " or ".join(map(str, values)) if len(values) < 4 else f"{values[0]} to {values[-1]}"
             cell = {axis: known.categories[a][code] for axis, a, code in zip(names, columns, cells[row], strict=True)}
             text = f"the rule would have decided otherwise, were it not {shown} of {size[row]} people"
-            name = known.options[option] or None
+            name = (*known.options, *situation.limits.names)[option] or None
             findings.append(Finding("rerun", cell, name, int(size[row]), values[0], values[-1], text))
     return findings, looked
 

@@ -76,7 +76,7 @@ def hidden_groups(
 def _attack(situation: Situation, table: PublishedTable, suspected: Suspects) -> list[Finding]:
     names, people, sums = suspected
     lower, upper = hull(people, sums, situation.limits.strict)
-    verdicts = situation.limits.verdicts(lower, upper, people)
+    verdicts = situation.limits.verdicts(lower, upper, people)[:, : len(sums)]
     findings = []
     for row, option in np.argwhere(verdicts == 2).tolist():
         low, high, size = int(lower[row, option]), int(upper[row, option]), int(people[row])

@@ -1,7 +1,7 @@
 """What an attack starts from, and what it reports."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Situation:
         o = self.exposure.options.index(option) if option else 0
         limits = self.limits
         alone = Limits((limits.floors[o],), (limits.ceilings[o],), limits.kappa, limits.tau, limits.unchosen[o : o + 1])
+        alone = replace(alone, fewest=limits.fewest[o : o + 1])
         return alone.verdicts(lower[:, None], upper[:, None], people)[:, 0]
 
     def sizes(self, table: PublishedTable) -> dict[tuple[int, ...], int] | None:

@@ -9,17 +9,15 @@ if TYPE_CHECKING:
     from safemargin.bounds.build import build_system
     from safemargin.bounds.certificate import (
         KIND,
+        QUESTIONS,
         SCHEMA,
         SUPPRESSION,
         SourceFile,
         Verification,
-        binding_failures,
         digest,
-        manifest_digest,
         parse,
-        target_failures,
     )
-    from safemargin.bounds.certify import TOGETHER, certify, certify_pooled, certify_with_earlier
+    from safemargin.bounds.certify import certify, certify_pooled
     from safemargin.bounds.check import check
     from safemargin.bounds.differences import (
         CountedGroups,
@@ -55,10 +53,11 @@ if TYPE_CHECKING:
     )
     from safemargin.bounds.rule import hull, suspects
     from safemargin.bounds.search import Targets, whole_searches
-    from safemargin.bounds.shown import shown_by
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
     from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public, sources_of
     from safemargin.bounds.targets import targets_of
+    from safemargin.bounds.together import TOGETHER, certify_with_earlier
+    from safemargin.bounds.witnessed import ShownCells, further_tables
 
 lazy_face(__name__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,10 @@ from safemargin.core import BoolArray, FloatArray, Generator, IntArray, Limits, 
 
 
 class Level:
-    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside."""
+    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside.
+
+    Arrays have a row per cell and a column per option, then one per further set of options that is secret (`Limits`).
+    """
 
     def __init__(self, names: tuple[str, ...], codes: IntArray, people: IntArray, options: int, limits: Limits) -> None:
         self.names = names
@@ -22,12 +25,14 @@ class Level:
         self.limits = limits
         self.least, self.most = limits.least(self.people), limits.most(self.people)
         self.tolerance = limits.tolerance(self.people)[:, None]
-        shape = (len(self.first), options)
+        self.few = limits.few(self.people) if limits.fewest else None
+        shape = (len(self.first), options + len(limits.sets))
         self.outer_lower = np.zeros(shape, dtype=np.int64)
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
         self.excused = np.zeros(shape, dtype=bool)
         self.may_contain = self.people >= limits.kappa
+        self.sensitive = np.zeros(len(self.people), dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._codes: IntArray | None = None
         self._open = 0
@@ -63,27 +68,36 @@ class Level:
         return self._pieces
 
     def excuse(self, members: BoolArray, options: BoolArray) -> None:
-        """Omit the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        """Omit some columns of the cell of exactly these profiles, if there is one: what it holds is public anyway."""
         cell = int(self.cell_of[members.argmax()])
         if ((self.cell_of == cell) == members).all():
             self.excused[cell] |= options
             self._needs = None
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
-        """Counts per cell and option that integer tables attain."""
+        """Counts per cell and column that integer tables attain, each end by itself."""
         self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
         self._needs = None
 
     def show_some(self, rows: IntArray, lower: IntArray, upper: IntArray) -> None:
-        """The same for some cells: where few of many are open, the others cost nothing."""
+        """The same for some cells: where few of many are open, the others cost nothing.
+
+        Counts may be given of options alone: no ends of sets follow from ends that different tables attain.
+        """
         up, down = self.needs()
+        if (missing := self.lower.shape[1] - lower.shape[1]) > 0:
+            lower = np.concatenate([lower, self.lower[rows][:, -missing:]], axis=1)
+            upper = np.concatenate([upper, self.upper[rows][:, -missing:]], axis=1)
         self._open -= int((up[rows] | down[rows]).any(axis=1).sum())
         self.lower[rows], self.upper[rows] = np.minimum(self.lower[rows], lower), np.maximum(self.upper[rows], upper)
         up[rows], down[rows] = self._find_needs(rows)
         self._open += int((up[rows] | down[rows]).any(axis=1).sum())
 
     def force(self, lower: IntArray, upper: IntArray) -> None:
-        """Counts per cell and option that no table leaves."""
+        """Counts per cell and column, or option, that no table leaves."""
+        count = lower.shape[1]
+        lower, upper = np.maximum(self.outer_lower[:, :count], lower), np.minimum(self.outer_upper[:, :count], upper)
+        lower, upper = self.limits.extended(lower, upper, self.people)
         self.outer_lower = np.maximum(self.outer_lower, lower)
         self.outer_upper = np.minimum(self.outer_upper, upper)
         self._needs = self._codes = None
@@ -91,16 +105,14 @@ class Level:
     def never_contain(self, cells: BoolArray) -> None:
         """Cells that have to stay open whatever their size."""
         self.may_contain &= ~cells
+        self.sensitive |= cells
         self._needs = self._codes = None
 
     def _verdicts(self) -> IntArray:
         """What the outer intervals amount to; a cell that may not be contained is open or disclosed."""
         if self._codes is None:
             given = self.outer_lower, self.outer_upper, self.people, (self.least, self.most)
-            self._codes = self.limits.verdicts(*given)
-            if self.limits.sensitive and not self.may_contain.all():
-                never = replace(self.limits, kappa=int(self.people.max(initial=0)) + 1)
-                self._codes = np.where(self.may_contain[:, None], self._codes, never.verdicts(*given))
+            self._codes = self.limits.verdicts(*given, self.sensitive)
         return self._codes
 
     def exposed(self) -> BoolArray:
@@ -115,6 +127,9 @@ class Level:
             return disclosed
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
+        if self.few is not None:
+            beyond |= (self.outer_lower >= 1) & (self.outer_upper <= self.few)
+            strays |= (self.upper >= 1) & (self.lower <= self.few) & (self.lower <= self.upper)
         is_exposed: BoolArray = ~self.excused & disclosed & (beyond | strays | ~self.may_contain[:, None])
         return is_exposed
 
@@ -128,6 +143,7 @@ class Level:
                 for table in tables
             ]
         )
+        sums = self.limits.columns(sums)
         lower, upper = sums.min(axis=0), sums.max(axis=0)
         people = self.people[cells][:, None].astype(np.float64)
         floors = people * np.array([float(share) for share in self.limits.floors])
@@ -135,6 +151,8 @@ class Level:
         # A hundredth of a person is far above the miss that `Fit.found` allows, summed over a cell.
         wide = upper - lower > self.tolerance[cells] + 0.01
         clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
+        if self.few is not None:
+            clear &= (lower <= 0) | (upper > self.few[cells]) | ~(up | down)[cells]
         return int(clear.all(axis=1).sum())
 
     def needs(self) -> tuple[BoolArray, BoolArray]:
@@ -153,12 +171,29 @@ class Level:
     def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
         most, least = self.upper[rows], self.lower[rows]
         # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
-        narrow = most - least <= self.tolerance[rows]
+        narrow = (most - least <= self.tolerance[rows]) & self._states_some(least, most, rows)
         higher, lower = most < self.outer_upper[rows], least > self.outer_lower[rows]
         up = (most < self.least[rows]) | (narrow & (higher | ~lower))
         down = (least > self.most[rows]) | (narrow & (lower | ~higher))
+        if self.few is not None:
+            few = (least >= 1) & (most <= self.few[rows])
+            up, down = up | (few & (higher | ~lower)), down | (few & (lower | ~higher))
         settled = (self._verdicts()[rows] == 0) | self.excused[rows]
         return up & ~settled, down & ~settled
+
+    def _states_some(self, lower: IntArray, upper: IntArray, rows: IntArray | slice) -> BoolArray:
+        """Where intervals say that somebody chose within a secret: if they are narrow, that discloses it.
+
+        With a ceiling alone, a table in which nobody chose within the set shows that nobody is known to have; with a
+        floor alone, one in which everybody did. With both there is no such table but among wide intervals.
+        """
+        limits = self.limits
+        if (limits.has_floor & limits.has_ceiling).all():
+            return np.ones(lower.shape, dtype=bool)
+        states = (limits.has_ceiling & (lower != 0)) | (limits.has_floor & (upper != self.people[rows][:, None]))
+        if self.few is not None:
+            states |= (self.few[rows] > 0) & (lower != 0)
+        return np.asarray(states | self.sensitive[rows][:, None])
 
 
 @dataclass(frozen=True)
@@ -193,6 +228,7 @@ def sums_by(group_of: IntArray, values: IntArray, count: int) -> IntArray:
 
 def show(checked: Sequence[Level], listed: IntArray) -> None:
     """What a table of integers, given per profile and listed option, shows of every cell."""
+    listed = checked[0].limits.columns(listed) if checked else listed
     for level in checked:
         if level.open_cells:
             sums = level.add(listed)
@@ -211,6 +247,7 @@ def needs(checked: Sequence[Level]) -> int:
 
 def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray:
     """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
+    limits = checked[0].limits
     want = np.zeros((len(checked[0].cell_of), checked[0].lower.shape[1]))
     turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
     for level in checked:
@@ -221,6 +258,9 @@ def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray
             # Levels ask for different things of one profile: the first level that wants something decides
             rows = np.flatnonzero(np.asarray((up | down).any(axis=1))[level.cell_of])
             want[rows] = np.where(want[rows] == 0, pull[level.cell_of[rows]], want[rows])  # sums could cancel
+    if limits.sets:  # what is wanted of a set is wanted of its options, where nothing else is
+        own, of_sets = want[:, : limits.options], want[:, limits.options :] @ limits.members.T
+        return np.asarray(np.where(own == 0, of_sets, own))
     return want
 
 

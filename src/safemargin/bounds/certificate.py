@@ -8,12 +8,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from safemargin.checker import FAILS, HOLDS, NOT_CHECKED
 from safemargin.core import InputError, Target
 
 SCHEMA = 1
 KIND = "bounds"
 SUPPRESSION = "safemargin-pattern"
 """The kind of a certificate about suppressed cells."""
+QUESTIONS = "questions"
+"""The kind of a manifest and certificate of several questions."""
 ROLES = ("table", "roll", "fact")
 
 
@@ -190,31 +193,6 @@ def parse(document: Mapping[str, Any]) -> IntervalCertificate:
         raise InputError(_fault(error)) from None
 
 
-BOUND = ("title", "target", "onlookers", "rule", "statement")
-"""What the certificate and the manifest of a release both state."""
-
-
-def manifest_digest(manifest: Mapping[str, Any]) -> str:
-    """The hash by which a certificate names its manifest: of all that it states, without the hashes of its files.
-
-    Those hold the hash of the certificate, which cannot hold theirs.
-    """
-    return digest({name: value for name, value in manifest.items() if name != "files"})
-
-
-def binding_failures(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
-    """Where a manifest states something else than the certificate beside it, or is not the one that it names."""
-    failures = [
-        f"states another {name} than the certificate"
-        for name in BOUND
-        # As JSON, in which 1, 1.0 and true differ.
-        if json.dumps(certificate.get(name), sort_keys=True) != json.dumps(manifest.get(name), sort_keys=True)
-    ]
-    if certificate.get("manifest") != manifest_digest(manifest):
-        failures.append("is not the manifest that the certificate names; its hash differs")
-    return failures
-
-
 def target_failures(stated: object) -> list[str]:
     """What is wrong with a target that a certificate states."""
     names = [entry.name for entry in fields(Target)]
@@ -302,22 +280,32 @@ class Verification:
     """Witness tables of a release on which its rule was run."""
     failures: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    is_proved: bool = True
+    """Whether all that is stated was checked; if not, and nothing fails, the outcome is `not checked`."""
+
+    @property
+    def outcome(self) -> str:
+        """`holds`, `fails` or `not checked`."""
+        return FAILS if self.failures else HOLDS if self.is_proved and not self.search else NOT_CHECKED
 
     @property
     def holds(self) -> bool:
-        """Whether every claim that can be checked is true."""
-        return not self.failures
+        """Whether everything that is stated was checked, and is true."""
+        return self.outcome == HOLDS
 
     def document(self) -> dict[str, object]:
         """For `--json`."""
-        return {"schema": SCHEMA, "holds": self.holds, **asdict(self)}
+        return {"schema": SCHEMA, "outcome": self.outcome, "holds": self.holds, **asdict(self)}
 
     def lines(self) -> Iterator[str]:
         """For a terminal."""
         if self.failures:
             more = f" ({len(self.failures) - 1:,} more claims fail)" if len(self.failures) > 1 else ""
-            yield f"The certificate does not hold: {self.failures[0]}{more}"
+            yield f"The certificate fails: {self.failures[0]}{more}"
             return
+        if self.outcome == NOT_CHECKED:
+            yield "Not checked: nothing fails, but what was given does not show all that is stated."
         yield f"{_many(self.files, 'file')}: every hash matches."
         if self.kind == KIND:
             yield f"{_many(self.cells, 'interval')}, {_many(self.tables, 'integer table')}, all checked:"
@@ -334,12 +322,13 @@ class Verification:
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         elif self.tables:
             yield f"{_many(self.tables, 'witness table')}: each agrees with the roll and with every published count."
-            groups = _many(self.cells, "group")
-            yield f"{groups} checked: some witness table keeps each within the limits, or it was known before."
+            groups = _many(self.cells, "count")
+            yield f"{groups} checked: the tables show each within the limits, or it was known before."
             if self.reruns:
                 yield "The rule, run on each of them, publishes the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
+        yield from (f"Note: {warning}" for warning in self.warnings)
         yield from (f"Not checked: {note}" for note in self.unchecked)
 
 

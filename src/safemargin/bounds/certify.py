@@ -6,7 +6,7 @@ are the cells of the joint table and of smaller sets of axes: a pair of axes can
 it, taken alone, is open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
 
@@ -14,24 +14,18 @@ import numpy as np
 
 from safemargin.bounds.build import build_system
 from safemargin.bounds.cells import Level
-from safemargin.bounds.differences import disclosed_by_differences
-from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.bounds.levels import labels, levels
-from safemargin.bounds.methods import Certifying, attain, settle, tighten
+from safemargin.bounds.methods import attain, tighten
 from safemargin.bounds.pooled import pooled
-from safemargin.bounds.programs import probe, program_budget, program_of
-from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System, slice_ranges
-from safemargin.bounds.targets import cells_asked, targets_of
+from safemargin.bounds.programs import probe, program_budget
+from safemargin.bounds.system import SliceRanges, System, slice_ranges
+from safemargin.bounds.tasks import Certifying
 from safemargin.core import (
     BoolArray,
-    ContradictionError,
     IntArray,
-    Larger,
     Limits,
     Onlooker,
-    Past,
     Progress,
     PublishedTable,
     no_progress,
@@ -40,7 +34,6 @@ from safemargin.core import (
 
 WIDE = 500
 """Slices beyond which witnesses of the pooled system are only given to a search of the system as it is published."""
-DIFFERENCES, TOGETHER = "differences with earlier releases", "cells with earlier releases"
 
 
 def certify(
@@ -52,17 +45,19 @@ def certify(
     excused: Sequence[tuple[BoolArray, BoolArray]] = (),
     most_linear: int | None = None,
     same: tuple[System, IntArray] | None = None,
+    cells: Callable[[SliceRanges], list[Level]] | None = None,
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
-    as with a certificate, are checked by addition and spare the search for others. What is `excused` (which profiles,
-    which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractional tables
-    are used only where at most so many cells are left. A system that says the `same` in other slices, given with the
-    place there of every profile, states the cells to look at; a few programs look for a disclosed one before all else,
-    unless tables are given.
+    as with a certificate, are checked by addition and spare the search for others. What is `excused` (which
+    profiles, which options) counts as public: cells of just these people are not looked at. With `most_linear`,
+    fractional tables are used only where at most so many cells are left. A system that says the `same` in other
+    slices, given with the place there of every profile, states the cells to look at, or `cells` gives them, those
+    of profiles first; a few programs look for a disclosed one before all else, unless tables are given.
     """
-    checked = levels(known, slice_ranges(known), limits, bounded=quick)
+    ranges = slice_ranges(known)
+    checked = levels(known, ranges, limits, bounded=quick) if cells is None else cells(ranges)
     if same is not None:
         other, order = same
         checked[1:] = [level.reordered(order) for level in levels(other, slice_ranges(other), limits)[1:]]
@@ -73,7 +68,7 @@ def certify(
     tighten(task)
     exposed = _exposed(known, checked)
     if quick:
-        sizes = _sizes(levels(known, slice_ranges(known), limits)) if exposed else {}
+        sizes = _sizes(checked) if exposed else {}
         return Proof(exposed, sizes, undecided=0 if exposed else 1)
     if exposed:
         return Proof(exposed, _sizes(checked))
@@ -88,7 +83,7 @@ def certify(
         checked=_sizes(checked),
         linear=task.linear,
         undecided=undecided,
-        doubtful=_doubtful(known, checked) if undecided else (),
+        doubtful=_doubtful(known, task) if undecided else (),
         tables=tuple(task.tables),
     )
 
@@ -105,15 +100,21 @@ def _exposed(known: System, checked: list[Level]) -> tuple[Exposed, ...]:
     return _worst_first([cell for level in checked for cell in _described(known, level, level.exposed())])
 
 
-def _doubtful(known: System, checked: list[Level]) -> tuple[Exposed, ...]:
-    """Some cells that nothing cleared, those with most people first."""
-    cells = [cell for level in checked for cell in _described(known, level, np.logical_or(*level.needs()), most=20)]
-    return _worst_first(cells)[:20]
+def _doubtful(known: System, task: Certifying) -> tuple[Exposed, ...]:
+    """Some cells that nothing cleared: those that programs were tried for first, then those with most people."""
+    tried = []
+    for level, cell, column in task.failed:
+        chosen = np.zeros(level.lower.shape, dtype=bool)
+        chosen[cell, column] = True
+        tried += _described(known, level, chosen)
+    cells = [cell for level in task.levels for cell in _described(known, level, np.logical_or(*level.needs()), most=20)]
+    return tuple(dict.fromkeys([*tried, *_worst_first(cells)]))[:20]
 
 
 def _described(known: System, level: Level, chosen: BoolArray, most: int | None = None) -> list[Exposed]:
     """Cells and options with what is known of them, those with most people first."""
     places = sorted(np.argwhere(chosen).tolist(), key=lambda place: -level.people[place[0]])
+    count = len(known.options)
     return [
         Exposed(
             labels(known, level, cell),
@@ -121,6 +122,7 @@ def _described(known: System, level: Level, chosen: BoolArray, most: int | None 
             int(level.people[cell]),
             int(level.outer_lower[cell, option]),
             int(level.outer_upper[cell, option]),
+            secret=level.limits.names[option - count] if option >= count else "",
         )
         for cell, option in places[:most]
     ]
@@ -129,81 +131,6 @@ def _described(known: System, level: Level, chosen: BoolArray, most: int | None 
 def _worst_first(exposed: list[Exposed]) -> tuple[Exposed, ...]:
     unique = {(tuple(sorted(cell.cell.items())), cell.option): cell for cell in exposed}
     return tuple(sorted(unique.values(), key=lambda cell: (-cell.people, len(cell.cell), str(cell.cell), cell.option)))
-
-
-def certify_with_earlier(
-    tables: Sequence[PublishedTable],
-    past: Past,
-    limits: Limits,
-    slack: int = 0,
-    quick: bool = False,
-    progress: Progress = no_progress,
-) -> Proof:
-    """Decide whether `tables` and the earlier releases together disclose anybody's answer."""
-    slack = max(slack, past.slack)
-    exposed, looked = disclosed_by_differences(tables, past, limits, slack)
-    checked = {DIFFERENCES: looked}
-    # Totals that disagree would make the larger system easier, never harder: then groups are compared one by one.
-    if exposed or past.larger is None or slack:
-        return Proof(tuple(exposed), checked)
-    proof = _together(tables, past, past.larger, limits, slack, quick, progress)
-    if proof is None:
-        return Proof((), checked)
-    cycles = " and ".join(release.cycle for release in past.earlier)
-    return replace(
-        proof,
-        exposed=tuple(replace(cell, earlier=cycles) for cell in proof.exposed),
-        doubtful=tuple(replace(cell, earlier=cycles) for cell in proof.doubtful),
-        checked=checked | {TOGETHER: sum(v for name, v in proof.checked.items() if "cells" in name)},
-        tables=(),
-    )
-
-
-def _together(
-    tables: Sequence[PublishedTable],
-    past: Past,
-    larger: Larger,
-    limits: Limits,
-    slack: int,
-    quick: bool,
-    progress: Progress,
-) -> Proof | None:
-    """The certificate of the larger population; none if it is too large, or somebody must have changed their answer."""
-    placed = [larger.placed(table) for table in tables]
-    onlooker = Onlooker(roll=(larger.roll,), facts=larger.facts)
-    try:
-        known = build_system(placed, onlooker, slack, check=False)
-        public = _public_histories(placed, larger, known, limits, slack)
-        if known.size > EFFORT.earlier_counts:
-            proof = certify(known, limits, quick=True, excused=public)
-            return proof if quick else replace(proof, undecided=0) if proof.exposed else None
-        if not quick:
-            # Raises if no table, fractional or not, satisfies all facts.
-            program_of(known, *propagate(known)).maximise(np.zeros(known.size))
-        return certify(known, limits, progress, quick, excused=public)
-    except ContradictionError:
-        return None
-
-
-def _public_histories(
-    placed: Sequence[PublishedTable], larger: Larger, known: System, limits: Limits, slack: int
-) -> list[tuple[BoolArray, BoolArray]]:
-    """Whose answers the totals of all cycles alone disclose within the limits: people of one history."""
-    axis = larger.roll.axes[-1]
-    totals = [table for table in (*placed, *larger.facts) if table.axes == (axis,)]
-    if not totals:
-        return []
-    small = build_system(totals, Onlooker(roll=(larger.only_history(),)), slack)
-    assert small.people is not None
-    cells, cell_of = cells_asked(small, None)
-    settled = settle(small, targets_of(small, cell_of, len(cells)))
-    lower, upper = (ends.reshape(len(cells), -1) for ends in (settled.lower, settled.upper))
-    narrow = limits.verdicts(lower, upper, small.people) == 2
-    narrow &= (upper >= limits.least(small.people)) & (lower <= limits.most(small.people))
-    column = known.axes.index(axis)
-    history = np.array(known.categories[column])[known.codes[:, column]]
-    rows = np.flatnonzero(narrow.any(axis=1)).tolist()
-    return [(history == cells.cell(row)[axis], narrow[row]) for row in rows]
 
 
 def certify_pooled(

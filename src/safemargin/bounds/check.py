@@ -61,24 +61,24 @@ def check_verdicts(
         raise Fault(failure)
     target = Target(**verdict["target"])
     totals = stated_totals(known, (*by_role["table"], *by_role["fact"]))
-    limits = target.limits(totals, stated_population(known, by_role["roll"]) or sum(totals))
+    limits = target.limits(totals, stated_population(known, by_role["roll"]) or sum(totals), known.options)
     order = {name: rank for rank, name in enumerate(known.options)}
     claims = sorted(stated.claims, key=lambda c: (tuple(c.cell[axis] for axis in stated.target), order[c.option or ""]))
     cells = [claim.cell for claim in claims[:: len(order)]]
     ends = [(claim.lower.value, UNBOUNDED if claim.upper.value is None else claim.upper.value) for claim in claims]
     lower, upper = np.array(ends, dtype=np.int64).reshape(len(cells), len(order), 2).transpose(2, 0, 1)
     people = _people(known, by_role["roll"], stated.target, cells)
-    codes = limits.verdicts(lower, upper, people)
+    codes = limits.verdicts(lower, upper, people)[:, : len(order)]
     tally = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
     if tally != verdict.get("counts"):
         raise Fault(f"it counts verdicts as {verdict.get('counts')}, they are {tally}")
     shown = [evidence[id(claim)] for claim in claims]
     outer = np.array([entry.outer for entry in shown], dtype=np.int64).reshape(len(cells), len(order), 2)
     attained = np.array([entry.attained or (0, 0) for entry in shown], dtype=np.int64).reshape(outer.shape)
-    contained = limits.verdicts(outer[..., 0], outer[..., 1], people) == 0
+    contained = limits.verdicts(outer[..., 0], outer[..., 1], people)[:, : len(order)] == 0
     # Tables show that a cell is open, never that it is contained: no cell is large enough for that here.
     open_limits = replace(limits, kappa=UNBOUNDED)
-    is_open = open_limits.verdicts(attained[..., 0], attained[..., 1], people) == 1
+    is_open = open_limits.verdicts(attained[..., 0], attained[..., 1], people)[:, : len(order)] == 1
     is_open &= np.array([entry.attained is not None for entry in shown], dtype=bool).reshape(is_open.shape)
     unproved = np.flatnonzero(((codes < 2) & ~contained & ~is_open).ravel()).tolist()
     if unproved:
@@ -148,7 +148,10 @@ def check(
         slack=slack,
         failures=tuple(failures),
         unchecked=(*unchecked, *_silent(stated)),
-        **tallies,
+        proved=tallies["proved"],
+        outer=tallies["outer"],
+        search=tallies["search"],
+        unlimited=tallies["unlimited"],
     )
 
 

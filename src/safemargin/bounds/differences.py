@@ -8,7 +8,7 @@ their answer, and the assumption is refuted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -102,9 +102,10 @@ def _by_totals(
     exposed, looked = [], 0
     for cycle, side in sides_of_totals(total, past, options, slack):
         looked += 1
+        side = _with_sets(side, limits)
         least, most = limits.least(np.array([side.people]))[0], limits.most(np.array([side.people]))[0]
         outside = (side.upper < least) | (side.lower > most)
-        exposed += _exposed({past.axis: side.words}, side, outside, cycle)
+        exposed += _exposed({past.axis: side.words}, side, outside, cycle, limits)
     return exposed, looked
 
 
@@ -130,6 +131,36 @@ def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int =
             if _sides(past, past.axes[0], cycle, None, total - before, slack) is None:
                 refuted.append(release.cycle)
     return tuple(refuted)
+
+
+def changes_of_groups(
+    tables: Sequence[PublishedTable], past: Past, slack: int = 0
+) -> Iterator[tuple[int, tuple[str, ...], Group | None, bool]]:
+    """Every group published now or in an earlier cycle (none: everybody), and whether its own figures refute that all
+    kept their answers who were in it in both: with the number of the earlier cycle and the axes.
+
+    A group that only one of two releases states has no figures of its own, and nothing refutes it.
+    """
+    options = tables[0].options
+    total = totals_of(tables, options)
+    for cycle, release in enumerate(past.earlier):
+        before_total = totals_of(release.tables, options)
+        if total is not None and before_total is not None:
+            yield cycle, (), None, _sides(past, past.axes[0], cycle, None, total - before_total, slack) is None
+        by_axes = {table.axes: table for table in release.tables if table.axes and past.knows(table.axes)}
+        for table in tables:
+            if table.axes not in by_axes:
+                continue
+            axis = CROSS.join(table.axes)
+            now, before = parts_of(table, total, options), parts_of(by_axes[table.axes], before_total, options)
+            partitions = [group for group, _ in now], [group for group, _ in before]
+            figures = unions(*partitions)
+            for group in dict.fromkeys([*figures, *partitions[0], *partitions[1]]):
+                is_refuted = False
+                if group in figures:
+                    change = _sum(now, group) - _sum(before, group)
+                    is_refuted = _sides(past, axis, cycle, group, change, slack) is None
+                yield cycle, table.axes, group, is_refuted
 
 
 def differences(
@@ -162,9 +193,10 @@ def differences(
                 }
             for union, side in [(union, side) for union, sides in changed.items() for side in sides or ()]:
                 looked += 1
+                side = _with_sets(side, limits)
                 verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
                 cell = _named(axis, union) | {past.axis: side.words}
-                exposed += _exposed(cell, side, verdicts == 2, release.cycle)
+                exposed += _exposed(cell, side, verdicts == 2, release.cycle, limits)
     return exposed, looked
 
 
@@ -241,8 +273,15 @@ def _sides(
     )
 
 
-def _exposed(cell: dict[str, str], side: Side, which: np.ndarray, cycle: str) -> list[Exposed]:
+def _with_sets(side: Side, limits: Limits) -> Side:
+    """The same with the ends of every further set of options that is secret, as far as those of options imply them."""
+    lower, upper = limits.extended(side.lower[None, :], side.upper[None, :], np.array([side.people]))
+    return replace(side, lower=lower[0], upper=upper[0])
+
+
+def _exposed(cell: dict[str, str], side: Side, which: np.ndarray, cycle: str, limits: Limits) -> list[Exposed]:
+    names = ("",) * limits.options + limits.names
     return [
-        Exposed(cell, option, side.people, int(side.lower[option]), int(side.upper[option]), cycle)
+        Exposed(cell, option, side.people, int(side.lower[option]), int(side.upper[option]), cycle, names[option])
         for option in np.flatnonzero(which).tolist()
     ]

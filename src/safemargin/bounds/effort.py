@@ -52,15 +52,35 @@ class Effort:
     few_ends_to_solve: int = 16
     # Programs before a release with suppressed groups is searched: on Adult the second finds what 60 s of search miss.
     probes: int = 6
-    # Integer programs for what is still open in a certificate: exact for systems this small, with a time limit in case.
+    # Integer programs for what is still open in a certificate: exact for systems this small, with a limit in nodes.
     integer_program_counts: int = 200
+    integer_program_nodes: int = 1_000
+    # Seconds of one program over all tables where intervals are asked for.
     integer_program_seconds: float = 20.0
+
+    # Variables that may change in a program for one open cell, tried in turn; the last of them is the whole system, up
+    # to so many variables. A program over 300 takes 5 to 20 ms.
+    change_parts: tuple[int, ...] = (150, 600, 2_400, 8_000)
+    changed_part: int = 2_500
+    changed_whole: int = 8_000
+    # Variables up to which programs come before tables are mended; else open cells up to which these do.
+    changed_early: int = 1_000
+    changed_cells: int = 60
+    # Branches of a program over a part, and over all: limits in nodes, so that every run finds the same.
+    change_nodes: int = 20
+    whole_nodes: int = 400
+    # Programs of one certificate, cells that may fail before it is given up, and tables of which one is changed.
+    changes: int = 1_500
+    change_failures: int = 3
+    change_starts: int = 12
+    # Programs between two looks at what exchanges from the new tables show.
+    change_batch: int = 8
 
     # Slices beyond which tables come from sparse programs: a Newton step on 1,830 rows takes 3 s, a program 0.05 s.
     dense_slices: int = 400
     # Programs of a certificate, each with its time: 910 categories x 4 need 3 of them.
     wide_programs: int = 24
-    wide_seconds: float = 20.0
+    wide_nodes: int = 50
 
     # --- integer tables near a linear optimum -------------------------------------------------------------------------
     # People that a count may move away from the optimum: 1 nearly always suffices, 4 nearly always else.
@@ -90,7 +110,7 @@ class Effort:
     # keeps it small; beyond 4,000 counts even that is slow.
     circle_counts: int = 4_000
     circle_distances: tuple[int, ...] = (1, 6)
-    circle_seconds: float = 5.0
+    circle_nodes: int = 200
 
     # --- walks over plain margins -------------------------------------------------------------------------------------
     # 2^axes corners per move.
@@ -187,8 +207,12 @@ class Effort:
     # Share of the profiles of open cells perturbed at once: halved whenever no table follows.
     perturbed_share: float = 0.125
     least_perturbed_share: float = 0.01
-    # Counts of all cycles up to which combinations of groups are cleared together with earlier releases.
-    earlier_counts: int = 12_000
+    # Profiles of all cycles up to which a release and the earlier ones are held together.
+    earlier_profiles: int = 200_000
+    # Sets of beliefs that are looked at, and tests whether one is possible: so many, or more in a small population.
+    belief_sets: int = 64
+    belief_tests: int = 60
+    belief_work: int = 1_000_000
 
     # --- proofs -------------------------------------------------------------------------------------------------------
     # Duals rounded to these denominators proved 1,200 of 1,200 sampled bounds (Cramer's rule: minors of 0/1 matrices

@@ -92,7 +92,7 @@ class Exposure:
 
     def limits(self, target: Target) -> Limits:
         """The target made concrete by the exact totals."""
-        return target.limits(self.totals, self.population or sum(self.totals))
+        return target.limits(self.totals, self.population or sum(self.totals), self.options)
 
     def verdicts(self, target: Target) -> IntArray:
         """Codes into `VERDICTS` per cell and option.
@@ -100,10 +100,11 @@ class Exposure:
         A cell is disclosed too if every count that is possible lies outside the limits, some on either side.
         """
         limits = self.limits(target)
-        codes = limits.verdicts(self.lower, self.upper, self.people)
+        count = self.lower.shape[1]  # intervals are those of options; what sets disclose, `certify` finds
+        codes = limits.verdicts(self.lower, self.upper, self.people)[:, :count]
         if self.fiber is None or self.people is None or not self.fiber.gaps:
             return codes
-        least, most = limits.least(self.people).ravel(), limits.most(self.people).ravel()
+        least, most = (ends(self.people)[:, :count].ravel() for ends in (limits.least, limits.most))
         for index in self.fiber.gaps:
             values = np.array(self.fiber.gap(index))
             if ((values < least[index]) | (values > most[index])).all():
@@ -145,6 +146,8 @@ class Exposed:
     upper: int
     earlier: str = ""
     """The cycles of the earlier releases without which it would not be disclosed."""
+    secret: str = ""
+    """What the column is called, where it is a set of options: `option` is then beyond the options."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,8 @@ def _room(exposure: Exposure, target: Target, people: IntArray) -> FloatArray:
         return np.zeros(len(people))
     limits, cells = exposure.limits(target), len(exposure.cells)
     rates = exposure.fitted.ravel() / np.maximum(people, 1)
-    floors, ceilings = (np.tile([float(rate) for rate in end], cells) for end in (limits.floors, limits.ceilings))
+    shown = [end[: limits.options] for end in (limits.floors, limits.ceilings)]
+    floors, ceilings = (np.tile([float(rate) for rate in end], cells) for end in shown)
     # Rounded: two options of a cell have the same room, and the last bits must not decide which is listed first.
     room: FloatArray = np.round(np.minimum(rates - floors, ceilings - rates), 9)
     return room

@@ -1,5 +1,6 @@
 """The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from safemargin.bounds.cells import Level
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import SliceRanges, System
-from safemargin.core import IntArray, Limits, distinct, label
+from safemargin.core import BoolArray, IntArray, Limits, distinct, label
 
 
 def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
@@ -45,6 +46,53 @@ def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = F
     return checked
 
 
+def cycle_levels(
+    known: System,
+    ranges: SliceRanges,
+    limits: Limits,
+    cycles: Sequence[tuple[tuple[str, ...], BoolArray]],
+    history: str,
+) -> list[Level]:
+    """The cells of several cycles held together: per cycle its axes, and who was there then.
+
+    The profiles first. For every cycle and every set of its axes, while there is room, the people who were there, all
+    of them and by `history`; and the groups that were published. A set of people is looked at once.
+    """
+    checked = [_level(known, known.axes, known.codes, limits)]
+    seen, summed = {_partition(checked[0])}, 0
+    for axes, there in cycles:
+        sets = [names for order in range(len(axes), -1, -1) for names in combinations(axes, order)]
+        for names in sorted(sets, key=lambda names: (len(names) not in (0, 1, 2, len(axes)), len(names))):
+            if len(names) not in (0, 1, 2, len(axes)) and summed > EFFORT.summed_cells:
+                break
+            summed += 2 * len(known.codes)
+            columns = [known.axes.index(name) for name in names]
+            for extra in ((), (known.axes.index(history),)):
+                if not names and not extra:
+                    continue  # the total of a cycle is published in any case
+                codes = np.where(there[:, None], known.codes[:, [*columns, *extra]], -1)
+                level = _level(known, (*names, *(known.axes[column] for column in extra)), codes, limits)
+                if (key := _partition(level)) not in seen:
+                    seen.add(key)
+                    level.excused[(level.codes < 0).all(axis=1)] = True  # who was not there is looked at by history
+                    checked.append(level)
+    for level in _single_slices(known, ranges, limits):
+        if (key := _partition(level)) not in seen:
+            seen.add(key)
+            checked.append(level)
+    for level in checked[1:]:
+        _enclose(known, level, ranges)
+    return checked
+
+
+def _partition(level: Level) -> bytes:
+    """Equal for levels with the same cells."""
+    order = np.argsort(level.first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[level.cell_of].tobytes()
+
+
 def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
     assert known.people is not None
     return Level(names, codes, known.people, len(known.options), limits)
@@ -53,6 +101,8 @@ def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limit
 def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
     """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
     assert known.people is not None
+    if not ranges.stated:
+        return
     count, size, cells = len(known.options), known.slice_people, len(level.first)
     for block in known.blocks:
         inside = block >= 0

@@ -4,151 +4,33 @@
 checked by addition. Both schedules go through one list, cheap methods first, where they are of use (`applies`).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 
-from safemargin.bounds.cells import Level, direction, open_cells, show, wanted_changes, with_rest
+from safemargin.bounds.cells import direction, wanted_changes, with_rest
+from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
-from safemargin.bounds.grid import MarginGrid, junction
+from safemargin.bounds.grid import junction
 from safemargin.bounds.mend import Mender, attain_by_mending, can_mend
 from safemargin.bounds.programs import (
     attain_by_programs,
     near_optimum,
     nearby,
     program_budget,
-    program_of,
     solve_open_ends,
 )
-from safemargin.bounds.propagate import by_option, decomposable, grids, propagate, shuttle
-from safemargin.bounds.reach import Reach, attain_by_exchanges, perturb_and_repair, random_walk
-from safemargin.bounds.rounding import Rounder, attain_by_fits
+from safemargin.bounds.propagate import by_option, decomposable, propagate, shuttle
+from safemargin.bounds.reach import perturb_and_repair, random_walk
+from safemargin.bounds.rounding import attain_by_fits
 from safemargin.bounds.search import WHOLE, Search, Settled, Targets
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
+from safemargin.bounds.tasks import Bounding, Certifying, Task, attain_by_changes
 from safemargin.bounds.walk import attain_by_walks
 from safemargin.bounds.wide import attain_within, is_wide
 from safemargin.bounds.widths import attain_widths
-from safemargin.bounds.witness import Family, cleared_by_fits
-from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
-
-
-@dataclass(eq=False)
-class Question(ABC):
-    """One question about one system, with what several methods need of it; each is made when it is first used."""
-
-    known: System
-    given: Sequence[IntArray]
-    progress: Progress
-
-    def __post_init__(self) -> None:
-        self.low, self.high = self.known.low, self.known.high
-
-    @property
-    @abstractmethod
-    def open(self) -> int:
-        """How much is still to be shown."""
-
-    def narrow(self, low: IntArray, high: IntArray) -> None:
-        """Take proved intervals of the variables."""
-        self.low, self.high = low, high
-
-    @cached_property
-    def grids(self) -> tuple[MarginGrid, ...]:
-        """The plain margins per option; none if the system is not plain."""
-        return grids(self.known)
-
-    @cached_property
-    def rounder(self) -> Rounder:
-        """Rounds tables of this system."""
-        return Rounder(self.known)
-
-    @cached_property
-    def family(self) -> Family:
-        """Fits tables of this system."""
-        return Family(self.known, self.low, self.high)
-
-    @cached_property
-    def program(self) -> Program:
-        """Linear and integer programs over this system."""
-        return program_of(self.known, self.low, self.high)
-
-
-@dataclass(eq=False)
-class Bounding(Question):
-    """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
-
-    search: Search
-    programs: bool
-    whole: bool
-
-    @property
-    def open(self) -> int:
-        """Ends that no table attains yet."""
-        return self.search.unsettled()
-
-    def narrow(self, low: IntArray, high: IntArray) -> None:
-        super().narrow(low, high)
-        self.search.narrow_variables(low, high)
-
-    def report(self) -> None:
-        """Report progress: an end that a linear program reached is half the way."""
-        if self.progress is not no_progress:
-            search, total = self.search, 2 * len(self.search.lower)
-            unseen = int(search.unseen_above.sum() + search.unseen_below.sum())
-            self.progress("bounding", total - (self.open + min(unseen, self.open) + 1) // 2, total)
-
-
-@dataclass(eq=False)
-class Certifying(Question):
-    """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
-
-    levels: list[Level]
-    limits: Limits
-    most_linear: int | None
-    tables: list[IntArray] = field(default_factory=list)
-    linear: int = 0
-    turn: float = 0.0
-
-    @property
-    def open(self) -> int:
-        """Cells that no table cleared yet."""
-        return open_cells(self.levels)
-
-    @cached_property
-    def reach(self) -> Reach:
-        """What single exchanges lead to."""
-        return Reach(self.rounder.exchanges)
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether fractions are of no use and nothing here rounds tables of this kind and size."""
-        few = self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts
-        return is_wide(self.known) or (not few and self.rounder.in_circles)
-
-    def narrow(self, low: IntArray, high: IntArray) -> None:
-        super().narrow(low, high)
-        self.levels[0].force(*self.known.listed_ends(low, high))
-
-    def take(self, counts: IntArray) -> None:
-        """Add an integer table and what it shows."""
-        self.tables.append(counts)
-        show(self.levels, self.known.listed(counts))
-
-    def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
-        """What tables one exchange away from these show."""
-        for table in tables:  # one takes up to seconds: who waits may stop in between
-            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [table])
-            self.report(self.turn)
-
-    def report(self, turn: float, share: float = 0.0) -> None:
-        """Report how many of all rounds are done, and what share of the next, in hundredths."""
-        self.turn = turn + 0.99 * share
-        self.progress("certifying", int(100 * self.turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
-
-
-Task = Bounding | Certifying
+from safemargin.bounds.witness import cleared_by_fits
+from safemargin.core import FloatArray, IntArray, Progress, no_progress, numpy_generator
 
 
 @dataclass(frozen=True)
@@ -200,7 +82,7 @@ def tighten(task: Task) -> None:
 def attain(task: Task) -> None:
     """Every method of the table that works from inside, in order, as long as something is open."""
     for method in METHODS:
-        if method.attain is not None and task.open and method.applies(task):
+        if method.attain is not None and task.open and not task.is_over and method.applies(task):
             method.attain(task)
 
 
@@ -348,7 +230,7 @@ def _pull(task: Certifying) -> None:
 
 def _mend(task: Task) -> None:
     assert isinstance(task, Certifying)
-    if not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
+    if not task.failed and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
         mender = Mender(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
         attain_by_mending(mender, task.levels, task.rounder.near, task.program, task.take)
         if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
@@ -366,8 +248,37 @@ def _solve(task: Task) -> None:
         solve_open_ends(task.known, task.levels, task.program, task.tables)
 
 
+def _can_change(task: Task) -> bool:
+    """Whether a few cells are left, some table is known, and no cell is known to resist."""
+    if not isinstance(task, Certifying) or task.failed or (task.given and not _is_small(task)):
+        return False  # with tables that are given, no others are searched for
+    return _is_small(task) or (bool(task.tables) and task.open <= EFFORT.changed_cells)
+
+
+def _can_change_last(task: Task) -> bool:
+    return isinstance(task, Certifying) and not task.failed and (not task.given or _is_small(task))
+
+
+def _is_small(task: Task) -> bool:
+    """Whether programs are quicker than all that is tried before them for larger systems."""
+    return isinstance(task, Certifying) and task.known.size <= EFFORT.changed_early
+
+
+def _change(task: Task) -> None:
+    """Integer programs for single cells that are still open; ends with the first few that nothing settles."""
+    assert isinstance(task, Certifying)
+    known, tables = task.known, task.tables
+    if not tables and known.size <= EFFORT.changed_whole and not is_wide(known):
+        found = near_optimum(known, task.program, SEED + 12)
+        if found is not None:
+            task.take(found)
+            task.exchange([found])
+    if tables:
+        attain_by_changes(task, Changes(known, task.low, task.high, numpy_generator(SEED + 13)))
+
+
 def _may_be_linear(task: Task) -> bool:
-    if isinstance(task, Bounding) or task.is_hopeless:
+    if isinstance(task, Bounding) or task.is_hopeless or not task.limits.allow_linear:
         return False
     return task.open <= (task.known.size if task.most_linear is None else task.most_linear)
 
@@ -391,10 +302,13 @@ METHODS = (  # from outside first: proofs by integer addition alone
     SettlingMethod("walk", _can_walk, attain=_walk),
     SettlingMethod("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
     SettlingMethod("rounded fits", _can_fit, attain=_fit),
+    SettlingMethod("programs of small systems", lambda task: _is_small(task) and _can_solve(task), attain=_solve),
+    SettlingMethod("least changes", _can_change, attain=_change),
     SettlingMethod("mended optima", lambda task: isinstance(task, Certifying), attain=_mend),
     # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
     SettlingMethod("held counts", _can_hold, attain=_hold),
-    SettlingMethod("programs", _can_solve, attain=_solve),
+    SettlingMethod("programs", lambda task: _can_solve(task) and not _is_small(task), attain=_solve),
+    SettlingMethod("last changes", _can_change_last, attain=_change),
     SettlingMethod("real tables", _may_be_linear, attain=_clear_by_real_tables),
 )
 """All methods, the cheap ones first."""

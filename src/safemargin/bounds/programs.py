@@ -240,7 +240,7 @@ def nearby(
         bottom = np.maximum(low, np.floor(start).astype(np.int64) - distance)
         top = np.minimum(high, np.ceil(start).astype(np.int64) + distance)
         try:
-            best = program_of(known, bottom, top).maximise_integer(cost, EFFORT.circle_seconds)
+            best = program_of(known, bottom, top).maximise_integer(cost, nodes=EFFORT.circle_nodes)
         except ContradictionError:
             continue
         counts = integer_table(known, best.values)
@@ -358,13 +358,16 @@ def _solve_end(known: System, level: Level, program: Program, end: tuple[int, in
     profiles = level.members(cell)
     cost = np.zeros((len(known.codes), known.free))
     offset, sign = 0, 1
-    if option < known.free:
-        cost[profiles, option] = 1.0
+    count = len(known.options)
+    chosen = (option,) if option < count else level.limits.sets[option - count]
+    if all(each < known.free for each in chosen):
+        cost[profiles[:, None], list(chosen)] = 1.0
     else:  # the reference option is what the others leave of the people
-        cost[profiles] = 1.0
+        cost[profiles[:, None], [each for each in range(known.free) if each not in chosen]] = 1.0
         offset, sign = int(level.people[cell]), -1
     wanted = (cost * way * sign).ravel()
-    best = program.maximise_integer(wanted, EFFORT.integer_program_seconds) if integer else program.maximise(wanted)
+    nodes = EFFORT.integer_program_nodes
+    best = program.maximise_integer(wanted, nodes=nodes) if integer else program.maximise(wanted)
     if best.proved:
         # Integer counts below a floating-point optimum: the tolerance grows like the root of the value, as measured
         # errors of HiGHS do; a tolerance that is too large only leaves the interval too wide, which is the safe side.

@@ -75,10 +75,14 @@ class Reach:
 class Surroundings:
     """One table with all that are an exchange away from it."""
 
-    def __init__(self, reach: Reach, counts: IntArray) -> None:
+    def __init__(self, reach: Reach, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
+        self.options = self.pooled.shape[1]
+        if sets:  # of a set, what its options have together
+            self.pooled = np.column_stack([self.pooled, *(self.pooled[:, chosen].sum(axis=1) for chosen in sets)])
+        self.sets = tuple(map(frozenset, sets))
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(self, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
@@ -109,18 +113,24 @@ class Surroundings:
         if not len(met.cell):
             return
         low, high = (parts.add(ends_of) for ends_of in pieces)
-        for given, taken in permutations(range(self.pooled.shape[1]), 2):
+        for given, taken in permutations(range(self.options), 2):
             there, back, supply = self._rooms(block, given, taken)
             # What comes back must come from pairs outside the cell: those inside would undo the change.
             rest = np.maximum(supply[met.key] - met.touched(back), 0)
             for side, minus, plus in ((0, given, taken), (1, taken, given)):
                 piece = met.piece[side]
                 units = np.where(piece >= 0, there[met.pair[side]], 0)
-                room = parts.people[piece] - pieces[1][piece, plus]
-                more = np.minimum(met.add(side, np.minimum(units, room)), rest)
-                less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, minus])), rest)
-                np.maximum.at(ends[1][:, plus], met.cell, high[met.cell, plus] + more)
-                np.minimum.at(ends[0][:, minus], met.cell, low[met.cell, minus] - less)
+                for column in self._changed(plus, minus):
+                    room = parts.people[piece] - pieces[1][piece, column]
+                    more = np.minimum(met.add(side, np.minimum(units, room)), rest)
+                    np.maximum.at(ends[1][:, column], met.cell, high[met.cell, column] + more)
+                for column in self._changed(minus, plus):
+                    less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, column])), rest)
+                    np.minimum.at(ends[0][:, column], met.cell, low[met.cell, column] - less)
+
+    def _changed(self, one: int, other: int) -> list[int]:
+        """The columns that change when people go between two options, and change as the first of them does."""
+        return [one, *(self.options + c for c, inside in enumerate(self.sets) if one in inside and other not in inside)]
 
     def _rooms(self, block: int, given: int, taken: int) -> tuple[IntArray, IntArray, IntArray]:
         """How many votes each pair can exchange one way and back, and how many back in all, by key."""
@@ -199,15 +209,16 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
 
 def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
+    sets = checked[0].limits.sets if checked else ()
     count, few = len(known.options), len(reach.first) // EFFORT.batch_part
     for counts in tables:
-        around = Surroundings(reach, counts)
+        around = Surroundings(reach, counts, sets)
         batch: list[tuple[Level, IntArray, Parts]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
                 asked: BoolArray = np.asarray((up | down).any(axis=1))
-                if reach.are_profiles and len(level.first) == len(level.cell_of):
+                if reach.are_profiles and len(level.first) == len(level.cell_of) and not sets:
                     # Every cell is a profile distinguished from all others: by pairs.
                     _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
@@ -240,7 +251,8 @@ def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surrou
     # Ends only widen from block to block: of several small levels, the last ones say it all.
     for least, most in ends if len(batch) == 1 else deque(ends, maxlen=1):
         for (level, rows, _), start, end in zip(batch, cuts, cuts[1:], strict=False):
-            level.show_some(rows, least[start:end, :count], most[start:end, :count])
+            columns = np.r_[:count, around.options : least.shape[1]]  # without what is left of the people
+            level.show_some(rows, least[start:end, columns], most[start:end, columns])
         if not batch[0][0].open_cells:
             break
 

@@ -335,7 +335,7 @@ def _bar(row: CellEntry, exposure: Exposure, target: Target, end: float | None) 
         return Bar(label, row["lower"] / end, min(row["upper"] / end, 1.0), text, verdict)
     option = exposure.options.index(row["option"]) if "option" in row else 0
     limits = exposure.limits(target)
-    marks = float(limits.floors[option]), float(limits.ceilings[option])
+    marks = max(float(limits.floors[option]), 0.0), min(float(limits.ceilings[option]), 1.0)
     low, high = row["interval"] or (0.0, 0.0)
     return Bar(label, low, high, text, verdict, row["fitted"], marks)
 

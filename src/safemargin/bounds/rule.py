@@ -46,12 +46,18 @@ def hull(
     least, most = limits.least(people), limits.most(people)
     lower, upper = high.copy() + 1, low.copy() - 1
     reached = False
-    for group, option, top in product(range(len(people)), range(len(sums)), (False, True)):
+    for group, column, top in product(range(len(people)), range(len(limits.floors)), (False, True)):
+        if not (limits.has_ceiling if top else limits.has_floor)[column]:
+            continue
         a, b = low.copy(), high.copy()
+        chosen = [column] if column < len(sums) else list(limits.sets[column - limits.options])
+        # The box around "more than the ceiling, or fewer than the floor, chose within the set".
         if top:
-            a[group, option] = np.maximum(a[group, option], most[group, option] + 1)
+            others = b[group, chosen].sum() - b[group, chosen]
+            a[group, chosen] = np.maximum(a[group, chosen], most[group, column] + 1 - others)
         else:
-            b[group, option] = np.minimum(b[group, option], least[group, option] - 1)
+            others = a[group, chosen].sum() - a[group, chosen]
+            b[group, chosen] = np.minimum(b[group, chosen], least[group, column] - 1 - others)
         a, b = _boxes(people, sums, a, b)
         if (a > b).any():
             continue

@@ -4,9 +4,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import SourceFile
+from safemargin.bounds.certificate import QUESTIONS, SourceFile
 from safemargin.core import InputError, Onlooker, PublishedTable
-from safemargin.io import axes, hash_file, onlooker_from_files, read_tables, skip_rules, with_earlier_tables
+from safemargin.io import (
+    MANIFEST,
+    ReadingOptions,
+    ReadTable,
+    as_reading,
+    axes,
+    hash_file,
+    load_tables,
+    onlooker_from_files,
+    read_json,
+    skip_rules,
+    with_earlier_tables,
+)
 
 Data = Any
 """A path, a DataFrame (pandas or polars), an Arrow table, or rows as mappings; or several of these in a list."""
@@ -25,17 +37,36 @@ def read_public(
     earlier: Data = (),
     earlier_roll: Data = (),
     knows_rule: bool = False,
-) -> tuple[tuple[PublishedTable, ...], Onlooker]:
-    """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables."""
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
+) -> tuple[tuple[PublishedTable, ...], Onlooker, tuple[ReadTable, ...]]:
+    """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables.
+
+    Also how every table was read that is not a `PublishedTable` already.
+    """
     listed = _listed(tables)
     if not listed:
         raise InputError("tables: give at least one table")
     names = by if by is None or isinstance(by, str) else ",".join(by)
     shown = tuple(table for table in listed if isinstance(table, PublishedTable))
     files = [table for table in listed if not isinstance(table, PublishedTable)]
-    shown += read_tables(files, count, option, names, list(skip), list(hierarchy))
+    refuse_questions(files)
+    reads = load_tables(files, count, option, names, list(skip), list(hierarchy), as_reading(reading))
+    shown += tuple(table for read in reads for table in read.tables())
     onlooker = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
-    return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option)
+    return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option), reads
+
+
+def refuse_questions(files: Sequence[object]) -> None:
+    """Refuse tables of a release of several questions: their people would be counted once per question."""
+    for file in files:
+        manifest = Path(file).parent / MANIFEST if isinstance(file, str | Path) else None
+        if manifest is not None and manifest.is_file():
+            stated = read_json(manifest)
+            if isinstance(stated, dict) and stated.get("kind") == QUESTIONS:
+                raise InputError(
+                    f"{file}: holds several questions about the same people; give files with the rows of one question, "
+                    "without the column 'question'"
+                )
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -39,7 +39,7 @@ class WidePrograms:
             return None
         form = replace(self.form, cost=-want)
         for whole in (False, True):
-            solver = solver_of(form, {"time_limit": EFFORT.wide_seconds}, whole)
+            solver = solver_of(form, {"mip_max_nodes": EFFORT.wide_nodes}, whole)
             solver.run()
             self.impossible = is_infeasible(solver)
             values = None if self.impossible else values_of(solver)

@@ -186,8 +186,9 @@ class Family:
 
 def floors_of(known: System, limits: Limits) -> FloatArray:
     """The least shares that `Family.fit` takes, from the limits of a target."""
-    least = np.array([float(f) for f in limits.floors])
-    rest = np.array([1 - float(c) for c in limits.ceilings])
+    # Options without a floor may be chosen by nobody; sets of options have no shares of their own here.
+    least = np.array([max(float(f), 0.0) for f in limits.floors[: limits.options]])
+    rest = np.array([max(1 - float(c), 0.0) for c in limits.ceilings[: limits.options]])
     if known.free == 1:
         return np.array([least[0], rest[0]])
     return least if known.reference else np.append(least, 0.0)

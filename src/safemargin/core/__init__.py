@@ -70,8 +70,6 @@ if TYPE_CHECKING:
         PublishedTable,
         label,
         net_histories,
-        recall,
-        roll_margin,
     )
     from safemargin.core.randomness import (
         Generator,
@@ -82,6 +80,8 @@ if TYPE_CHECKING:
         system_words,
         write_secret,
     )
+    from safemargin.core.recall import recall, roll_margin
+    from safemargin.core.secrets import Secrets
     from safemargin.core.table import (
         COMPOSITIONS,
         Inconsistency,

@@ -167,10 +167,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Schema:
-    """The axes of a population and the options that each of its people may choose."""
+    """The axes of a population and the options that each of its people may choose.
+
+    `ordered_options` says that the options are a scale, from one end to the other, such as 1 to 5.
+    """
 
     axes: tuple[Axis, ...]
     options: tuple[str, ...]
+    ordered_options: bool = False
 
     def __post_init__(self) -> None:
         names = [axis.name for axis in self.axes]

@@ -1,6 +1,6 @@
 """What the public sees and remembers: published tables, earlier releases, and the onlookers who hold them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -224,12 +224,37 @@ class Past:
 
     @cached_property
     def larger(self) -> Larger | None:
-        """One population out of all cycles, where everybody's whole profile is known."""
-        histories = self.histories.get(self.axes)
-        return None if histories is None else self._larger(histories)
+        """One population out of all cycles, where everybody's whole profile is known: nobody changed their answer."""
+        return self.divided(lambda history: [tuple(c for c, profile in enumerate(history) if profile is not None)])
 
-    def _larger(self, histories: Histories) -> Larger:
-        rows = list(histories)
+    @cached_property
+    def before(self) -> "Past":
+        """The same as of the last earlier release, without the present one."""
+        shorter: dict[tuple[str, ...], dict[History, int]] = {}
+        for axes, histories in self.histories.items():
+            known = shorter.setdefault(axes, {})
+            for history, people in histories.items():
+                if any(history[:-1]):
+                    known[history[:-1]] = known.get(history[:-1], 0) + people
+        return replace(self, now=self.earlier[-1].cycle, earlier=self.earlier[:-1], histories=shorter)
+
+    def divided(self, parts: Callable[[History], Sequence[tuple[int, ...]]]) -> Larger | None:
+        """The same where people may answer otherwise in each of the `parts` of their cycles."""
+        histories = self.histories.get(self.axes)
+        if histories is None:
+            return None
+        people: dict[tuple[History, str], int] = {}
+        for history, size in histories.items():
+            divided = parts(history)
+            words = self.words(tuple(profile is not None for profile in history))
+            for part in divided:
+                row = tuple(profile if cycle in part else None for cycle, profile in enumerate(history))
+                then = f", in {', '.join(self.cycles[cycle] for cycle in part)}" if len(divided) > 1 else ""
+                people[row, words + then] = people.get((row, words + then), 0) + size
+        return self._larger(people)
+
+    def _larger(self, people: Mapping[tuple[History, str], int]) -> Larger:
+        rows = [row for row, _ in people]
         count = len(self.cycles)
         names: list[str] = []
         columns: list[dict[str, str]] = [{} for _ in range(count)]
@@ -246,16 +271,15 @@ class Past:
                 columns[cycle][axis] = axis if cycle == count - 1 else f"{axis} in {label}"
                 names.append(columns[cycle][axis])
                 values.append([_near(row, cycle)[a] for row in rows])
-        patterns = [tuple(profile is not None for profile in row) for row in rows]
-        labels = {pattern: self.words(pattern) for pattern in dict.fromkeys(patterns)}
-        values.append([labels[pattern] for pattern in patterns])
+        there = {text: tuple(profile is not None for profile in row) for row, text in people}
+        values.append([text for _, text in people])
         groups, codes = _coded(values)
         larger = Larger(
-            _roll((*names, self.axis), groups, codes, np.array(list(histories.values()), dtype=np.int64)),
+            _roll((*names, self.axis), groups, codes, np.array(list(people.values()), dtype=np.int64)),
             (),
             tuple(columns),
             tuple(
-                frozenset(text for pattern, text in labels.items() if pattern[cycle]) or frozenset({"nobody"})
+                frozenset(text for text, pattern in there.items() if pattern[cycle]) or frozenset({"nobody"})
                 for cycle in range(count)
             ),
         )
@@ -312,50 +336,12 @@ def _roll(
     )
 
 
-def recall(
-    tables: tuple[PublishedTable, ...],
-    cycle: str,
-    before: Sequence[PublishedTable],
-    after: Sequence[PublishedTable],
-) -> Past:
-    """Earlier tables as somebody remembers them who holds the rolls of then and now."""
-    axes = tuple(dict.fromkeys(axis for roll in after for axis in roll.axes))
-    rolls = [{roll.axes: roll_people(roll) for roll in cycle_rolls} for cycle_rolls in (before, after)]
-    for names in rolls:
-        if missing := set(axes) - {axis for key in names for axis in key}:
-            raise InputError(
-                f"the earlier roll lacks the axis {min(missing)!r}; give the rolls of both by the same axes"
-            )
-    # Joint rolls in both cycles fix every flow; else only flows by single axes are known.
-    is_joint = all(any(set(axes) <= set(key) for key in names) for names in rolls)
-    wanted = [axes] if is_joint else [(axis,) for axis in axes]
-    histories = {key: net_histories([roll_margin(names, key) for names in rolls]) for key in wanted}
-    return Past(axes, "now", (Earlier(cycle, tables),), histories)
-
-
-def roll_people(roll: PublishedTable) -> dict[Profile, int]:
-    if not roll.is_exact or any(len(group) > 1 for groups in roll.groups for group in groups):
-        raise InputError(f"{roll.name}: a roll that is compared needs exact numbers of plain categories")
-    return {tuple(roll.cell(row).values()): int(people) for row, people in enumerate(roll.lower)}
-
-
-def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tuple[str, ...]) -> dict[Profile, int]:
-    """People by some axes, from a roll that has them."""
-    sums: dict[Profile, int] = {}
-    for names, roll in rolls.items():
-        if set(axes) <= set(names):
-            places = [names.index(axis) for axis in axes]
-            for profile, people in roll.items():
-                key = tuple(profile[position] for position in places)
-                sums[key] = sums.get(key, 0) + people
-            return sums
-    return sums
-
-
 @dataclass(frozen=True)
 class Onlooker:
     """An onlooker: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
     they remember of earlier releases.
+
+    `apart` are the cycles of releases about other answers of the same people, from which nothing follows about these.
 
     `correlations` are counts by cell and option, of others or of earlier times, from which they take how answers hang
     together. `posterior` is the largest share of a cell that they may come to believe gave one answer.
@@ -366,6 +352,7 @@ class Onlooker:
     facts: tuple[PublishedTable, ...] = ()
     knows_rule: bool = False
     past: Past | None = field(default=None, compare=False)
+    apart: tuple[str, ...] = field(default=(), compare=False)
     correlations: PublishedTable | None = field(default=None, compare=False)
     posterior: float | None = None
 
@@ -383,6 +370,7 @@ class Onlooker:
             "facts": [table.name for table in self.facts],
             "knows_rule": self.knows_rule,
             **({} if self.past is None else {"earlier": [release.cycle for release in self.past.earlier]}),
+            **({"other_waves": list(self.apart)} if self.apart else {}),
             **({} if self.posterior is None else {"posterior": self.posterior}),
             **({} if self.correlations is None else {"correlations": self.correlations.name}),
         }

@@ -62,12 +62,14 @@ class Inconsistency:
     """How far the totals of sealed elections over one electorate are apart (Remark 4 of the paper).
 
     `rate` is the largest difference from the binding total, as a share of its votes. `estimate` is the share of people
-    who answered otherwise in an election than in the binding one, with the ends of a 95 % interval.
+    who answered otherwise in an election than in the binding one, with the ends of a 95 % interval. If turnout is
+    `apart`, the roll counts those who answered each election, so that it may differ between elections too.
     """
 
     rate: float = 0.0
     totals: dict[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     estimate: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    apart: bool = False
 
     def slack(self, total: int) -> int:
         """How many votes a margin may be off, rounded up: the widening of its constraint."""

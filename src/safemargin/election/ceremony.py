@@ -105,8 +105,11 @@ class Trustee(Role):
         if not isinstance(shares, list):
             raise InputError("the message holds no shares")
         names = sorted(set(ceremony[0].body["open"]) - {TOTAL})
-        opened = open_dimensions(board, names, self._tally_key(shares)) if names else {}
-        made = hand_over(board, opened) if opened else None
+        opened, made = {}, None
+        if names:  # otherwise nobody puts the key together
+            key = self._tally_key(shares)
+            opened = open_dimensions(board, names, key)
+            made = hand_over(board, opened, key)
         with tempfile.TemporaryDirectory(prefix="safemargin-ceremony-") as scratch:
             folder = Path(scratch) / "release"
             files = {} if made is None else published_files(made.write(folder))

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from safemargin.core import InputError, RefusedError
 from safemargin.election.board import Board
+from safemargin.election.keys import SealingKey, canonical, derive, digest
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Counts, Dimension, KnownElection
 from safemargin.election.records import NOTHING, RecordFormat, read_items
+from safemargin.history.folders import PUBLISHED
 from safemargin.release.inputs import read_inputs
-from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.project import Project
-from safemargin.release.release import Release, release
+from safemargin.release.release import Release, pass_gate
 from safemargin.release.sealed import InconsistencyWarning
 
 
@@ -23,8 +24,11 @@ def published_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / PUBLISHED).iterdir())}
 
 
-def hand_over(board: Board, opened: Mapping[str, Counts]) -> Release | None:
-    """The release of the opened tallies; None where no release meets the target."""
+def hand_over(board: Board, opened: Mapping[str, Counts], key: SealingKey) -> Release | None:
+    """The release of the opened tallies; None where no release meets the target.
+
+    Every trustee computes it, and the files are equal byte for byte.
+    """
     total = Counter(board.of("total")[0].body["counts"])
     accepted = next(entry.body["accepted"] for entry in board.of("batch") if entry.body["dimension"] == TOTAL)
     silent = {
@@ -36,9 +40,19 @@ def hand_over(board: Board, opened: Mapping[str, Counts]) -> Release | None:
         warnings.simplefilter("ignore", InconsistencyWarning)  # published as the inconsistency of every dimension
         project = write_project(board.election, total, opened, silent, accepted, Path(name))
         try:
-            return release(project)
+            return pass_gate(read_inputs(project), salt=common_salt(board, key))
         except RefusedError:
             return None
+
+
+def common_salt(board: Board, key: SealingKey) -> str:
+    """The salt with which the release commits to its folder for auditors: the same for all trustees who open.
+
+    It follows from the tally key, which nobody has but trustees in the ceremony, and from the records that are counted.
+    Nobody else can test a guess of what the folder holds, as with a salt that is drawn.
+    """
+    counted = [entry.body for entry in board.of("batch")]
+    return derive(key.seed, f"auditors {digest([board.election.mid, canonical(counted)]).hex()}", 32).hex()
 
 
 def check_release(election: KnownElection) -> None:
@@ -74,10 +88,16 @@ def write_project(
 ) -> Project:
     """The project of the release: tallies, total and roll as tidy files, all else as the manifest fixes it.
 
-    `silent` has the people without a record by attested category. Files are numbered, since dimensions have any name.
+    Turnout is apart from answers: tables are about those who answered their dimension. Only where the joint roll is
+    public are people without a record an option, since the roll counts them; `silent` has them by attested category.
+    Files are numbered, since dimensions have any name.
     """
-    total = counted + Counter({NO_ANSWER: election.manifest.electorate - counted.total()})
-    options = [*election.manifest.options, NO_ANSWER]
+    joint = election.manifest.joint is not None and len(opened) == len(election.dimensions) - 1
+    options = list(election.manifest.options)
+    total = counted
+    if joint:
+        options.append(NO_ANSWER)
+        total = _with_silent(counted, election.manifest.electorate)
     _write(folder / "total.csv", ["option", "count"], [[option, total[option]] for option in sorted(options)])
     files, rolls, facts = {}, [], []
     for number, (name, counts) in enumerate(opened.items()):
@@ -86,12 +106,12 @@ def write_project(
         rows = [[category, option, by[option]] for category, by in complete.items() for option in options]
         files[name] = _write(folder / f"tally {number}.csv", [name, "option", "count"], rows)
         rolls.append(_write(folder / f"roll {number}.csv", [name, "people"], [list(size) for size in sizes.items()]))
-        if name in silent:
+        if name in silent and joint:
             people = [[category, NO_ANSWER, count] for category, count in silent[name].items()]
             facts.append(_write(folder / f"facts {number}.csv", [name, "option", "count"], people))
-    if election.manifest.joint is not None and len(opened) == len(election.dimensions) - 1:
+    if joint:
         columns = [*(name for name in election.dimensions if name != TOTAL), "people"]
-        rolls = [_write(folder / "roll.csv", columns, election.manifest.joint)]
+        rolls = [_write(folder / "roll.csv", columns, election.manifest.joint or [])]
     sections = election.release_sections
     known = "sizes" if len(rolls) > 1 or len(opened) == 1 else "joint"
     onlookers = sections.get("onlookers") or [{"name": "the public", "composition": known}]
@@ -100,6 +120,7 @@ def write_project(
         "tallies": {
             "files": files,
             "total": str(folder / "total.csv"),
+            "turnout": "option" if joint else "apart",
             "tolerance": election.manifest.tolerance / 100,
         },
         "roll": {"files": rolls},

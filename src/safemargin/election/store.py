@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from safemargin.aggregate.session import transaction
 from safemargin.core import InputError
+from safemargin.io import transaction
 
 Items = Mapping[bytes, bytes]
 

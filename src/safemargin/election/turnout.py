@@ -14,7 +14,7 @@ SCALE = 10_000
 
 @dataclass(frozen=True)
 class TurnoutInconsistency:
-    """How many people answered a dimension otherwise than the total, in ten-thousandths of the electorate."""
+    """How many people answered a dimension otherwise than the total, in ten-thousandths of those of the total."""
 
     at_least: int
     """Certain: totals differ by so much."""
@@ -42,7 +42,8 @@ def inconsistency(total: Mapping[str, int], dimension: Mapping[str, int]) -> Tur
     people = sum(total.values())
     options = [option for option in total if total[option] > 0]
     differences = {option: dimension.get(option, 0) - total[option] for option in total}
-    certain = sum(max(0, difference) for difference in differences.values())
+    # Whoever answered one of the two only is in one sum: the larger of gains and losses is certain.
+    certain = max(sum(max(0, sign * difference) for difference in differences.values()) for sign in (1, -1))
     statistic = sum(differences[option] ** 2 / (2 * total[option]) for option in options)
     freedom = max(1, len(options) - 1)
     low, high = (min(1.0, statistic / chdtri(freedom, 1 - level)) for level in (0.975, 0.025))

@@ -10,8 +10,9 @@ from safemargin.fiber.fiber import fiber as run_fiber
 from safemargin.fiber.report import TableFiber
 
 
+@ui.with_reading
 def fiber(
-    files: Annotated[list[Path] | None, typer.Argument(help="Published tables (tidy CSV or Parquet).")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Published tables, in files of any format.")] = None,
     statistics: Annotated[
         Path | None, typer.Option(help="JSON file of counts, means and medians, instead of tables.")
     ] = None,
@@ -27,6 +28,7 @@ def fiber(
     law: Annotated[str, typer.Option(help="Law of a random table: uniform or hypergeometric.")] = "uniform",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     limit: Annotated[int, typer.Option(min=0, help="How many cells to print.")] = 30,
+    reading: ui.ReadingOptions = None,
     as_json: ui.Json = False,
 ) -> None:
     """Count, list or sample every table that is consistent with the published ones.
@@ -42,3 +44,5 @@ def fiber(
         result.show(ui.out, limit)
     else:
         result.show(ui.out)
+    if isinstance(result, TableFiber) and result.doubts:
+        raise typer.Exit(ui.DOUBTFUL)

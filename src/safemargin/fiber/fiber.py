@@ -9,6 +9,7 @@ from safemargin.bounds import LAWS, Data, axis_names, checked_tolerance, draw, m
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.fiber.report import DatabaseFiber, TableFiber
 from safemargin.fiber.statistics import databases, read_statistics
+from safemargin.io import ReadingOptions
 
 
 def fiber(
@@ -26,13 +27,15 @@ def fiber(
     by: str | Sequence[str] | None = None,
     skip: Sequence[str] = (),
     tolerance: float = 0.0,
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> TableFiber | DatabaseFiber:
     """Count the tables that an onlooker cannot exclude, with the counts they hold; `sample` draws so many at random.
 
-    `tables`, `roll` and `facts` are tidy tables: files, DataFrames, Arrow tables or rows. `target` names the axes whose
-    cells are asked for. `law` is how likely a table is when drawn. With `statistics` (a JSON file or its content:
-    counts, means and medians) instead of tables, every database that agrees with them is listed.
+    `tables`, `roll` and `facts` are tables: files, DataFrames, Arrow tables or rows. `reading` corrects how tables are
+    read. `target` names the axes whose cells are asked for. `law` is how likely a table is when drawn. With
+    `statistics` (a JSON file or its content: counts, means and medians) instead of tables, every database that
+    agrees with them is listed.
     """
     if statistics is not None:
         if _given(tables):
@@ -44,13 +47,14 @@ def fiber(
         raise InputError(f"law = {law!r}: must be one of {', '.join(LAWS)}")
     if sample is not None and sample < 2:
         raise InputError(f"sample = {sample}: must be at least 2")
-    shown, onlooker = read_public(tables, roll, facts, count=count, option=option, by=by, skip=skip)
+    columns: dict[str, Any] = {"count": count, "option": option, "by": by, "skip": skip}
+    shown, onlooker, reads = read_public(tables, roll, facts, **columns, reading=reading)
     slack, wanted = measured_slack(shown, checked_tolerance(tolerance)), axis_names(target)
     tables_left = possible(shown, onlooker, target=wanted, slack=slack, progress=progress)
     if sample is not None:
         drawn = draw(shown, onlooker, count=sample, law=law, seed=seed, target=wanted, slack=slack, progress=progress)
         tables_left = replace(tables_left, drawn=drawn)
-    return TableFiber(tables_left)
+    return TableFiber(tables_left, reads)
 
 
 def _given(tables: Data) -> bool:

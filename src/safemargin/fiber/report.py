@@ -9,6 +9,7 @@ from rich.console import Console
 from safemargin import ui
 from safemargin.bounds import QUANTILES, Possible, fiber_document, fiber_words
 from safemargin.fiber.statistics import Database, Record, common
+from safemargin.io import ReadTable, doubt_lines, reading_document, reading_lines
 
 
 def possible_document(possible: Possible) -> ui.Document:
@@ -76,14 +77,22 @@ class TableFiber(ui.Result):
     """The tables that one onlooker cannot exclude, seen through the cells that were asked about."""
 
     possible: Possible
+    reads: tuple[ReadTable, ...] = ()
+    """How every table was read."""
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful about how the tables were read."""
+        return doubt_lines(self.reads)
 
     def to_json(self) -> ui.Document:
         """The document of `fiber --json`; what is not known is null."""
-        return possible_document(self.possible)
+        return {**possible_document(self.possible), "reading": reading_document(self.reads)}
 
     def to_report(self, limit: int = 30) -> ui.Report:
         """How many tables are possible, and the counts that they hold."""
-        return ui.Report("Possible tables", *possible_parts(self.possible, limit))
+        doubts = [ui.Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
+        return ui.Report("Possible tables", *reading_lines(self.reads), *doubts, *possible_parts(self.possible, limit))
 
     def show(self, console: Console, limit: int = 30) -> None:
         """Print how many tables are possible, and the counts they hold."""

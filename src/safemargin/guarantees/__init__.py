@@ -27,7 +27,14 @@ if TYPE_CHECKING:
         partnered,
     )
     from safemargin.guarantees.report import COLUMNS, compose, show, side_by_side
-    from safemargin.guarantees.rules import chained, change_unit, compose_parts, post_process, publish_invariants
+    from safemargin.guarantees.rules import (
+        chained,
+        change_unit,
+        compose_parts,
+        convert_unit,
+        post_process,
+        publish_invariants,
+    )
     from safemargin.guarantees.swap_curves import CAPTION, CURVE_NOTE, rate_chart, rates, swap
     from safemargin.guarantees.swap_law import (
         VARIANTS,

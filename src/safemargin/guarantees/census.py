@@ -10,13 +10,20 @@ from safemargin.core import (
     Change,
     Distance,
     Guarantee,
+    InputError,
     Invariant,
     Measure,
-    Nested,
     Population,
-    Records,
     at_least,
     counts,
+)
+from safemargin.guarantees.census_population import (
+    CEF,
+    CENSUS_INVARIANTS,
+    HOUSING_UNITS,
+    MOVES,
+    STAYS,
+    census_file,
 )
 from safemargin.guarantees.conversion import (
     DELTA,
@@ -40,21 +47,6 @@ PRODUCTS = tuple(
 )
 """The redistricting data, as in the published production settings of the Census Bureau."""
 PERSONS, UNITS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS = PRODUCTS
-GEOGRAPHY = ("block", "block group", "tract", "county", "state")
-
-CEF = Population(
-    "census edited file",
-    records=tuple(Records(kind, free=True) for kind in ("households", "group quarters", "housing units")),
-    determines=tuple(zip(GEOGRAPHY, GEOGRAPHY[1:], strict=False)),
-    nested=(Nested("person", "household", up=1, down=99_999),),
-)
-"""Data after coding, editing and imputation. A household has at most 99,999 people, and one person belongs to one."""
-
-STATE_POPULATION = counts("persons", "state")
-HOUSING_UNITS = counts("housing units", "block")
-QUARTERS = counts("group quarters", "block", "type")
-CENSUS_INVARIANTS = (STATE_POPULATION, HOUSING_UNITS, QUARTERS)
-
 IMPUTED = "Units are records after imputation: somebody whose record was copied k times has k² times the budget rho²."
 IMPUTED_PURE = "Units are records after imputation: somebody whose record was copied k times has k times the epsilon."
 WITHOUT_BUDGET = (
@@ -116,11 +108,13 @@ def product_guarantee(product: Product, population: Population) -> Guarantee:
     return compose_parts(parts, product.name)
 
 
-def measured(name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = ()) -> Guarantee:
+def measured(
+    name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = (), population: Population = CEF
+) -> Guarantee:
     """Noisy measurements with a budget that was published."""
     change = Change(Distance.HAMMING, unit)
     guaranteed = f"published budget of {name}"
-    return Guarantee(name, "", rho_squared, tuple(invariants), CEF, change, Measure.ZCDP, rule=guaranteed)
+    return Guarantee(name, "", rho_squared, tuple(invariants), population, change, Measure.ZCDP, rule=guaranteed)
 
 
 def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee] = ()) -> Guarantee:
@@ -134,32 +128,45 @@ def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee]
     return post_process(compose_parts([*moved, *earlier, free], f"{name} measurements"), name)
 
 
-def redistricting_2020() -> Guarantee:
-    """The redistricting data as published: rho squared 2.63."""
+def redistricting_2020(about: Population = CEF) -> Guarantee:
+    """The redistricting data as published: rho squared 2.84 per person, and 2.63 if nobody moves."""
     households, persons, *_ = (Fraction(rho) for _, _, rho, _ in PRINTED)
-    parts = [measured("PL households", "household", households), measured("PL persons", "person", persons)]
+    parts = [
+        measured("PL households", "household", households, population=about),
+        measured("PL persons", "person", persons, population=about),
+    ]
     return top_down("Redistricting Data", parts)
 
 
-def characteristics_2020() -> Guarantee:
-    """Demographic and housing characteristics, consistent with the redistricting data: rho squared 15.29 for both."""
+def characteristics_2020(about: Population = CEF) -> Guarantee:
+    """Demographic and housing characteristics, consistent with the redistricting data: rho squared 38.6 for both.
+
+    The Census Bureau and the paper have 15.29, which holds for people who stay in their household.
+    """
     _, _, households, persons, _ = (Fraction(rho) for _, _, rho, _ in PRINTED)
-    parts = [measured("DHC households", "household", households), measured("DHC persons", "person", persons)]
-    return top_down("Demographic and Housing Characteristics", parts, [redistricting_2020()])
+    parts = [
+        measured("DHC households", "household", households, population=about),
+        measured("DHC persons", "person", persons, population=about),
+    ]
+    return top_down("Demographic and Housing Characteristics", parts, [redistricting_2020(about)])
 
 
-def census_2020() -> Guarantee:
-    """All products of the 2020 census to date that have a budget, composed for people: rho squared 55.371."""
-    others = [refine(change_unit(product, "person"), CENSUS_INVARIANTS) for product in tabulated()]
-    top = characteristics_2020()
+def census_2020(person_change: str = MOVES) -> Guarantee:
+    """All products of the 2020 census to date that have a budget, composed for people: rho squared 139.596.
+
+    For people who stay in their household it is 55.371, the sum of all printed budgets.
+    """
+    about = census_file(person_change)
+    others = [refine(change_unit(product, "person"), CENSUS_INVARIANTS) for product in tabulated(about)]
+    top = characteristics_2020(about)
     derived = [derive(top, name) for name in DERIVED_PRODUCTS]
     whole = compose_parts([top, *others, *derived], "2020 census to date")
     return replace(whole, remarks=(IMPUTED, UNCOVERED, EDITED))
 
 
-def redistricting() -> Guarantee:
+def redistricting(about: Population = CEF) -> Guarantee:
     """Persons and units of the redistricting data from their scales, composed for people."""
-    parts = [product_guarantee(product, CEF) for product in (UNITS, PERSONS)]
+    parts = [product_guarantee(product, about) for product in (UNITS, PERSONS)]
     return top_down("Redistricting Data from its configuration", parts)
 
 
@@ -202,12 +209,14 @@ def _swapping(way: Alternative, rate: Fraction) -> Guarantee:
     )
 
 
-def tabulated() -> list[Guarantee]:
+def tabulated(about: Population = CEF) -> list[Guarantee]:
     """Products outside TopDown, as published."""
     return [
-        measured("Detailed DHC-A (SafeTab-P)", "person", Fraction("19.776"), [HOUSING_UNITS]),
-        measured("Detailed DHC-B (SafeTab-H)", "household", Fraction("17.79"), [HOUSING_UNITS]),
-        measured("Supplemental DHC (PHSafe)", "household", Fraction("2.515"), [at_least(1, "housing units", "block")]),
+        measured("Detailed DHC-A (SafeTab-P)", "person", Fraction("19.776"), [HOUSING_UNITS], about),
+        measured("Detailed DHC-B (SafeTab-H)", "household", Fraction("17.79"), [HOUSING_UNITS], about),
+        measured(
+            "Supplemental DHC (PHSafe)", "household", Fraction("2.515"), [at_least(1, "housing units", "block")], about
+        ),
     ]
 
 
@@ -280,6 +289,17 @@ class Census(ui.Result):
         return [*side_by_side([first, *self.others, self.whole], self.delta), swapped]
 
     @property
+    def per_person(self) -> tuple[str, ...]:
+        """All products per person: who may move, and who stays."""
+        moving, staying = (float(census_2020(change).budget or 0) for change in (MOVES, STAYS))
+        return (
+            f"All products, per person who may move to another household: rho² at most {moving:g}. Two household "
+            "records change, so a budget per household counts four times.",
+            f"Per person who stays in the same household: rho² at most {staying:g}, the sum of the printed budgets. "
+            "Theorem 2 of Bailie, Gong and Meng states this for everybody.",
+        )
+
+    @property
     def _composed(self) -> str:
         rho = float(self.redistricting.budget or 0)
         epsilon = tight_epsilon(rho, self.delta)
@@ -307,6 +327,7 @@ class Census(ui.Result):
             "redistricting": converted(self.redistricting),
             "all": converted(self.whole),
             "side_by_side": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows],
+            "rho_squared_per_person": {change: float(census_2020(change).budget or 0) for change in (MOVES, STAYS)},
             "remarks": list(self.whole.remarks),
             "without_budget": list(WITHOUT_BUDGET),
             "printed": list(self.printed),
@@ -332,6 +353,7 @@ class Census(ui.Result):
             ui.InTerminal(*lines),
             ui.OnPage(ui.Grid(("product", "per", *figures), certified)),
             self._composed,
+            *self.per_person,
             ui.Section("All guarantees, about the census edited file", ui.Grid(COLUMNS, self.rows), SCALES),
             *self.whole.remarks,
             ui.InTerminal(f"{self.whole.mechanism}, why:", *whole),
@@ -341,15 +363,21 @@ class Census(ui.Result):
         )
 
 
-def census(*, delta: Number = DELTA) -> Census:
-    """Show the budgets of the 2020 census: certificates, composition, all products side by side."""
+def census(*, delta: Number = DELTA, person_change: str = MOVES) -> Census:
+    """Show the budgets of the 2020 census: certificates, composition, all products side by side.
+
+    `person_change` says what one changed person may do: stay in their household, or also move to another.
+    """
     level = float(exact_amount("delta", delta))
+    if person_change not in (STAYS, MOVES):
+        raise InputError(f"person_change = {person_change!r}: must be {STAYS} or {MOVES}")
+    about = census_file(person_change)
     return Census(
         [certificate(product, level) for product in PRODUCTS],
-        redistricting(),
-        characteristics_2020(),
-        tabulated(),
-        census_2020(),
+        redistricting(about),
+        characteristics_2020(about),
+        tabulated(about),
+        census_2020(person_change),
         counterfactual(),
         printed_budgets(),
         level,

@@ -88,7 +88,13 @@ COMMANDS = (
         source=typer.Argument(help="Scale, levels and queries with their shares (TOML)."),
         delta=DELTA,
     ),
-    command(guarantees.census, "guarantee census", show_with_page, delta=DELTA),
+    command(
+        guarantees.census,
+        "guarantee census --person-change stays",
+        show_with_page,
+        delta=DELTA,
+        person_change="What one changed person may do: moves (also to another household) or stays.",
+    ),
 )
 
 guarantee = typer.Typer(

@@ -168,13 +168,23 @@ def _change_unit_of_parts(source: Guarantee, unit: str) -> Guarantee | None:
     return former if converted else None
 
 
+def convert_unit(source: Guarantee, unit: str, budget: Amount, most: str) -> Guarantee:
+    """The guarantee for another unit with a budget that was computed for this mechanism; `most` says what changes."""
+    rule = f"{UNITS.format(unit)} {most}"
+    return _derived(source, rule, budget=budget, change=replace(source.change, unit=unit))
+
+
 def _change_unit(source: Guarantee, unit: str) -> Guarantee:
     change = replace(source.change, unit=unit)
     factor = unit_factor(source.change, change, source.population, source.invariants)
     if factor is not None:
         most = "one record" if factor == 1 else f"{factor:,} records"
-        rule = f"{UNITS.format(unit)} {most} of a {source.change.unit}"
-        return _derived(source, rule, budget=scaled(source, factor), change=change)
+        return _derived(
+            source,
+            f"{UNITS.format(unit)} {most} of a {source.change.unit}",
+            budget=scaled(source, factor),
+            change=change,
+        )
     if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
         raise InputError(f"{source.mechanism}: a guarantee per {source.change} says nothing about a {unit}")
     if any((fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down for fact in source.population.nested):

@@ -37,11 +37,6 @@ def pairs_only(_: Stratum, move: Permutation) -> bool:
     return all(move[move[index]] == index for index in range(len(move)))
 
 
-def no_vacuous_swap(records: Stratum, move: Permutation) -> bool:
-    """A permutation that changes nothing in the table is drawn again."""
-    return move == tuple(range(len(move))) or exchanged(records, move) != table(records)
-
-
 def different_records(records: Stratum, move: Permutation) -> bool:
     """Records get a value only from records that differ in what is held and in what is swapped."""
     return all(
@@ -70,7 +65,6 @@ def nearby(records: Stratum, move: Permutation) -> int:
 VARIANTS: dict[str, Rule] = {
     "permutation": any_move,
     "pairs": pairs_only,
-    "no-vacuous": no_vacuous_swap,
     "different": different_records,
 }
 """Ways to choose a permutation; Theorem 1 is about the first one only."""
@@ -137,10 +131,15 @@ def exchanged(records: Stratum, move: Permutation, shown: Shown = table) -> Stra
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Where every admissible permutation of a stratum leads, by the records it moves, with the weight of each."""
+    """Where every admissible permutation of a stratum leads, by the records it moves, with the weight of each.
+
+    `visible`: an exchange that leaves the table as it was is drawn again, selection and permutation together, as `swap
+    --no-vacuous` does. That nobody is selected is no exchange.
+    """
 
     records: Stratum
     by_moved: Mapping[frozenset[int], Mapping[Stratum, int]]
+    visible: bool = False
 
     def law(self, rates: Sequence[Fraction]) -> Law:
         """Probability of every table: each record is selected at its own rate, selections that no admissible
@@ -160,14 +159,26 @@ class Outcomes:
         for moved, ends in self.by_moved.items():
             if weight := int(weights[moved] * scale):
                 for end, ways in ends.items():
-                    chances[end] = chances.get(end, 0) + weight * ways
-        return {end: Fraction(weight, scale) for end, weight in chances.items()}
+                    if not (self.visible and moved and end == self.records):
+                        chances[end] = chances.get(end, 0) + weight * ways
+        if not chances:
+            raise InputError("every exchange that this rate allows leaves the table as it was: the draw would not end")
+        drawn = sum(chances.values()) if self.visible else scale
+        return {end: Fraction(weight, drawn) for end, weight in chances.items()}
 
 
-def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, shown: Shown = table) -> Outcomes:
+def outcomes(
+    records: Stratum,
+    rule: Rule = any_move,
+    weight: Weight = uniform,
+    shown: Shown = table,
+    *,
+    visible: bool = False,
+) -> Outcomes:
     """All permutations of a stratum that `rule` admits; the one that moves nothing is always among them.
 
-    Among those that move the same records, one is drawn by `weight`. What is published is `shown`.
+    Among those that move the same records, one is drawn by `weight`. What is published is `shown`. With `visible`,
+    exchanges that change nothing are drawn again, unless the margins leave one table only.
     """
     _check_size(records)
     by_moved: dict[frozenset[int], dict[Stratum, int]] = {}
@@ -177,7 +188,8 @@ def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, 
             ends = by_moved.setdefault(moved, {})
             end = exchanged(records, move, shown)
             ends[end] = ends.get(end, 0) + weight(records, move)
-    return Outcomes(records, by_moved)
+    several = len({held for held, _ in records}) > 1 and len({swapped for _, swapped in records}) > 1
+    return Outcomes(table(records), by_moved, visible and several)
 
 
 def one_swap_law(records: Stratum) -> Law:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         suffix,
     )
     from safemargin.io.folder import (
+        AUDITORS,
         CONFIDENTIAL,
         MANIFEST,
         Manifest,
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
     )
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
+    from safemargin.io.reading.found import load, read_all
+    from safemargin.io.reading.options import ReadingOptions, as_reading
+    from safemargin.io.reading.read import is_plain
+    from safemargin.io.reading.table import ReadAxis, ReadTable, TableForm
+    from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
+    from safemargin.io.reading.write import can_write_back, write_back
     from safemargin.io.rows import (
         MOST_LABELS,
         BadText,
@@ -91,23 +98,24 @@ if TYPE_CHECKING:
         shown_value,
         twice_in,
     )
+    from safemargin.io.sheets import read_any_sheet, read_sheet
     from safemargin.io.spark import SparkFrame, SparkSource, open_spark
     from safemargin.io.spark_session import in_tasks, quiet
+    from safemargin.io.sqlite import transaction
     from safemargin.io.tables import (
         axes,
         check_project_facts,
         hierarchies,
+        load_tables,
         onlooker_from_files,
-        read_any_sheet,
         read_many,
         read_published,
-        read_sheet,
         read_tables,
         read_tidy,
         skip_rules,
         with_earlier_tables,
     )
-    from safemargin.io.tidy import rows_of
+    from safemargin.io.tidy import rows_of, tidy_table
     from safemargin.io.writers import WRITERS, quoted_formulas, roll_bytes
 
 lazy_face(__name__)

@@ -20,6 +20,7 @@ import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.files import numbered_lines
+from safemargin.io.reading.sums import total_among as total_by_name
 from safemargin.io.rows import BadText, Sheet, whole_number
 
 LEADS = ("@", ".")
@@ -156,7 +157,8 @@ def count_column(names: Sequence[str]) -> str | None:
 
 def total_among(labels: Sequence[str]) -> str | None:
     """The label that stands for the sum over all others, by its name."""
-    return next((label for word in TOTALS for label in labels if label.lower() == word), None)
+    by_tools = next((label for word in TOTALS for label in labels if label.lower() == word), None)
+    return by_tools if by_tools is not None else total_by_name(labels)
 
 
 def _suppressed(sheet: Sheet, flag: str) -> BoolArray:

@@ -26,6 +26,8 @@ RESERVED_NAMES = frozenset(
 """What Windows takes for a device, and files that a folder has beside its tables."""
 CONFIDENTIAL = "confidential"
 """The part of a folder that only its owner may read."""
+AUDITORS = "auditors"
+"""The part of a folder for those who may hold the joint roll; so far, only its owner may read it."""
 
 
 def file_name(name: str) -> str:
@@ -117,10 +119,10 @@ def _of_a_ledger(draft: Path) -> bool:
 def finish_draft(draft: Path) -> None:
     """Bring all of a draft to the disk: a rename that outlives a power loss must not show files that did not.
 
-    The confidential part can be read by its owner alone, whatever the umask.
+    The parts that are not for the public can be read by its owner alone, whatever the umask.
     """
     for path in sorted(draft.rglob("*"), reverse=True):  # what is in a folder before the folder
-        if path.relative_to(draft).parts[0] == CONFIDENTIAL:
+        if path.relative_to(draft).parts[0] in (CONFIDENTIAL, AUDITORS):
             path.chmod(0o700 if path.is_dir() else 0o600)
         sync(path)
     # `mkdtemp` makes folders that only their owner can read.

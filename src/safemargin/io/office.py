@@ -4,20 +4,17 @@ import codecs
 import pickle
 import subprocess
 import sys
-import zipfile
 from collections.abc import Sequence
-from datetime import datetime
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from safemargin.core import InputError, TooLargeError
 from safemargin.io.duck import DuckSource, open_columns, plain_text
-from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED, UTF8, csv_records
+from safemargin.io.files import UTF8, csv_records
 from safemargin.io.px import read_px
 from safemargin.io.rows import PROTECTION, VALUE
+from safemargin.io.workbook import cell_text, check_workbook, excel_library, unreadable
 
 MOST_HELD = 50_000_000
 """Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""
@@ -64,20 +61,13 @@ def _too_large(path: Path, columns: int) -> TooLargeError:
     )
 
 
-def _library(path: Path, name: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise _not_installed(path, name, extra) from None
-
-
 def _not_installed(path: Path, name: str, extra: str) -> InputError:
     return InputError(f"{path}: needs {name}; install it with: pip install 'safemargin[{extra}]'")
 
 
 def open_excel(path: Path, table: str | None = None) -> DuckSource:
     """A sheet of an `.xlsx` file; `table` may be omitted if there is only one. Its first row names the columns."""
-    calamine, names = _library(path, "python_calamine", "excel"), sheet_names(path)
+    calamine, names = excel_library(path), sheet_names(path)
     if table is None and len(names) != 1:
         raise InputError(f"{path}: data.table is missing; the sheets are {', '.join(names) or '(none)'}")
     if table is not None and table not in names:
@@ -89,8 +79,8 @@ def open_excel(path: Path, table: str | None = None) -> DuckSource:
                 raise _too_large(path, sheet.total_width)
             rows = sheet.to_python()
     except calamine.CalamineError as error:
-        raise _unreadable(path, "an Excel file", error) from None
-    rows = [texts for texts in ([_cell_text(value) for value in row] for row in rows) if any(texts)]
+        raise unreadable(path, error) from None
+    rows = [texts for texts in ([cell_text(value) for value in row] for row in rows) if any(texts)]
     if len(rows) < 2:
         raise InputError(f"{path}: the table is empty")
     return open_columns(path, [text or "" for text in rows[0]], list(zip(*rows[1:], strict=True)))
@@ -98,26 +88,13 @@ def open_excel(path: Path, table: str | None = None) -> DuckSource:
 
 def sheet_names(path: Path) -> tuple[str, ...]:
     """The sheets of an `.xlsx` file."""
-    calamine = _library(path, "python_calamine", "excel")
+    calamine = excel_library(path)
+    check_workbook(path)
     try:
-        with zipfile.ZipFile(path) as packed:
-            size, stated = path.stat().st_size, sum(part.file_size for part in packed.infolist())
-        if stated > max(FIRST_UNPACKED, MOST_UNPACKED * size):
-            raise InputError(f"{path}: unpacks to more than {MOST_UNPACKED} times its size; unpack and look at it")
         with calamine.CalamineWorkbook.from_path(path) as book:
             return tuple(book.sheet_names)
-    except (calamine.CalamineError, zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
-        raise _unreadable(path, "an Excel file", error) from None
-
-
-def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
-    return InputError(f"{path}: cannot be read as {kind}: {' '.join(str(error).split()) or type(error).__name__}")
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, datetime) and (value.hour, value.minute, value.second) == (0, 0, 0):
-        value = value.date()  # Excel has no days without an hour
-    return plain_text(value) or ""
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        raise unreadable(path, error) from None
 
 
 def open_px(path: Path, table: str | None = None) -> DuckSource:

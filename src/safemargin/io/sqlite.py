@@ -106,5 +106,18 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
         raise InputError(f"{path}: {' '.join(reason.split())}") from None
 
 
+@contextmanager
+def transaction(database: sqlite3.Connection, kind: str = "immediate") -> Iterator[None]:
+    """All of it, or nothing."""
+    database.execute(f"begin {kind}")
+    try:
+        yield
+        database.execute("commit")
+    except BaseException:
+        if database.in_transaction:  # SQLite ends some by itself, as when the disk is full
+            database.execute("rollback")
+        raise
+
+
 def _as_text(name: str) -> str:
     return f"coalesce(cast({quoted(name)} as text), '')"

@@ -1,23 +1,16 @@
 """Published files of any kind that their header identifies, and the onlookers who hold them."""
 
-import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from safemargin.core import InputError, Onlooker, PublishedTable, Schema, recall
-from safemargin.io.combined import Hierarchies, is_combined, node_groups, read_combined, tree
-from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
-from safemargin.io.duck import DuckSource, open_memory, open_parquet
-from safemargin.io.files import check_names, csv_records, numbered_lines, require_file, suffix
-from safemargin.io.office import open_excel, open_spss, open_stata
-from safemargin.io.px import read_px
-from safemargin.io.rows import VALUE, Sheet
-from safemargin.io.sdmx import of_observations
+from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Schema, recall
+from safemargin.io.combined import Hierarchies
+from safemargin.io.reading.found import read_all
+from safemargin.io.reading.options import ReadingOptions
+from safemargin.io.reading.table import ReadTable
+from safemargin.io.sheets import read_sheet
 from safemargin.io.tidy import tidy_table
-
-READ_WHOLE = {".parquet": open_parquet, ".xlsx": open_excel, ".sav": open_spss, ".dta": open_stata}
-TAB = ("value", "freq", "cost", "status", "lower", "upper")
 
 
 def read_tidy(
@@ -37,60 +30,6 @@ def read_many(files: Iterable[object]) -> tuple[PublishedTable, ...]:
     return tuple(read_tidy(file) for file in files)
 
 
-def read_sheet(data: object, name: str = "table") -> Sheet:
-    """The columns of a CSV, Parquet, Excel, SPSS or Stata file, or of data in memory, as texts; absent is empty."""
-    if not isinstance(data, str | Path):
-        return _sheet_of(open_memory(data, name))
-    path = Path(data)
-    require_file(path)
-    if (opened := READ_WHOLE.get(suffix(path))) is not None:
-        return _sheet_of(opened(path))
-    records = csv_records(path)
-    _, names = next(records)
-    check_names(path, names)
-    lines: list[int] = []
-    fields: list[list[str]] = []
-    for line, record in records:
-        lines.append(line)
-        fields.append(record)
-    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is suppressed
-        lines, fields = [2], [[""]]
-    if not lines:
-        raise InputError(f"{path}: the table is empty")
-    return Sheet(path, dict(zip(names, zip(*fields, strict=True), strict=True)), lines)
-
-
-def _sheet_of(source: DuckSource) -> Sheet:
-    shown = ", ".join(f"coalesce({field}::varchar, '')" for field in source.fields.values())
-    with source.connected() as database:
-        database.execute("set preserve_insertion_order = true")
-        records = database.execute(f"select {shown} from {source.scan}").fetchall()
-    if not records:
-        raise InputError(f"{source.path}: the table is empty")
-    columns = dict(zip(source.columns, zip(*records, strict=True), strict=True))
-    return Sheet(source.path, columns, range(1, len(records) + 1), "row")
-
-
-def read_any_sheet(data: object, name: str = "table") -> Sheet:
-    """As `read_sheet`, PX files too; a `.tab` of tau-ARGUS without a header has axes called `axis1`, `axis2` and on."""
-    path = Path(data) if isinstance(data, str | Path) else Path(name)
-    if path.suffix.lower() == ".px":
-        columns = read_px(path)
-        return Sheet(path, columns, range(1, len(columns[VALUE]) + 1), "value")
-    if path.suffix.lower() != ".tab":
-        return read_sheet(data, name)
-    records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
-    width = len(records[0]) - len(TAB) if records else 0
-    if width < 1 or any(len(record) != width + len(TAB) for record in records):
-        raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
-    head = [text.strip() for text in records[0]]
-    has_head = head[-3].lower() == TAB[-3]
-    names = [*(head[:width] if has_head else (f"axis{number}" for number in range(1, width + 1))), *TAB]
-    rows = records[1:] if has_head else records
-    tab = {name: [record[column].strip() for record in rows] for column, name in enumerate(names)}
-    return Sheet(path, tab, range(1 + has_head, len(records) + 1))
-
-
 def read_published(
     files: Sequence[object],
     *,
@@ -99,55 +38,11 @@ def read_published(
     axes: tuple[str, ...] | None = None,
     skip: Sequence[tuple[str, str]] = (),
     hierarchies: Hierarchies | None = None,
+    reading: ReadingOptions | None = None,
 ) -> tuple[PublishedTable, ...]:
-    """The tables of all files: tidy ones, the outputs of other tools, and cross tables; or of DataFrames and rows.
-
-    A file read by columns that the caller names is a tidy table.
-    """
-    sheets = [
-        of_observations(read_any_sheet(file, f"table {number}" if len(files) > 1 else "table"), count)
-        for number, file in enumerate(files, 1)
-    ]
-    by_header = [axes is None and not skip and suffix(sheet.path) not in READ_WHOLE for sheet in sheets]
-    combined = [plain and is_combined(sheet) for plain, sheet in zip(by_header, sheets, strict=True)]
-    wide = [
-        plain and not margins and _is_wide(sheet, count, option)
-        for plain, margins, sheet in zip(by_header, combined, sheets, strict=True)
-    ]
-    tables: dict[int, tuple[PublishedTable, ...]] = {}
-    used = {name for sheet in sheets for name in sheet.columns}
-    trees = {name: tree(name, (), files) for name, files in (hierarchies or {}).items() if name in used}
-    wider = {name: dict(zip(axis.labels, node_groups(axis), strict=True)) for name, axis in trees.items()}
-    for number, sheet in enumerate(sheets):
-        if combined[number]:
-            tables[number] = read_combined(sheet, hierarchies or {}, count).tables()
-        elif not wide[number]:
-            tables[number] = (tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider),)
-    others: dict[str, Sequence[str]] = {
-        axis: sorted({name for group in table.groups[a] for name in group})
-        for read in tables.values()
-        for table in read
-        for a, axis in enumerate(table.axes)
-    }
-    wide_sheets = {number: sheet for number, sheet in enumerate(sheets) if wide[number]}
-    for sheet in wide_sheets.values():
-        others |= {name: sheet.columns[name] for name in tuple(sheet.columns)[:1]}
-    others.setdefault(ACROSS, [name for sheet in wide_sheets.values() for name in columns_of(sheet)])
-    tables |= {number: read_crosstab(sheet, others) for number, sheet in wide_sheets.items()}
-    ordered = tuple(table for number in range(len(sheets)) for table in tables[number])
-    _check_axes(hierarchies or {}, ordered)
-    return ordered
-
-
-def _check_axes(hierarchies: Hierarchies, tables: Sequence[PublishedTable]) -> None:
-    names = tuple(dict.fromkeys(axis for table in tables for axis in table.axes))
-    for name in hierarchies:
-        if name not in names:
-            raise InputError(f"--hierarchy {name}: there is no such axis; the axes are {', '.join(names) or '(none)'}")
-
-
-def _is_wide(sheet: Sheet, count: str, option: str) -> bool:
-    return not {count, option} & set(sheet.columns) and is_crosstab(sheet)
+    """The tables of all files and their margins, as the public sees them; see `read_all`."""
+    reads = read_all(files, count=count, option=option, axes=axes, skip=skip, hierarchies=hierarchies, reading=reading)
+    return tuple(table for read in reads for table in read.tables())
 
 
 def read_tables(
@@ -157,10 +52,31 @@ def read_tables(
     by: str | None = None,
     skip: list[str] | None = None,
     hierarchy: list[str] | None = None,
+    reading: ReadingOptions | None = None,
 ) -> tuple[PublishedTable, ...]:
     """The published tables in `files`, or in DataFrames and rows."""
-    return read_published(
-        files, count=count, option=option, axes=axes(by), skip=skip_rules(skip), hierarchies=hierarchies(hierarchy)
+    reads = load_tables(files, count, option, by, skip, hierarchy, reading)
+    return tuple(table for read in reads for table in read.tables())
+
+
+def load_tables(
+    files: Sequence[object],
+    count: str = "count",
+    option: str = "option",
+    by: str | None = None,
+    skip: list[str] | None = None,
+    hierarchy: list[str] | None = None,
+    reading: ReadingOptions | None = None,
+) -> tuple[ReadTable, ...]:
+    """The tables in `files`, or in DataFrames and rows, with how each was read."""
+    return read_all(
+        files,
+        count=count,
+        option=option,
+        axes=axes(by),
+        skip=skip_rules(skip),
+        hierarchies=hierarchies(hierarchy),
+        reading=reading,
     )
 
 
@@ -184,9 +100,22 @@ def onlooker_from_files(
     knows_rule: bool = False,
 ) -> Onlooker:
     """Who sees the tables and knows what these files say."""
-    rolls, facts = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
+    rolls, facts = _known(roll or [], "people", option), _known(fact or [], count, option)
     check_facts(facts, (*tables, *rolls), option)
     return Onlooker("public", rolls, facts, knows_rule)
+
+
+def _known(files: Sequence[object], count: str, option: str) -> tuple[PublishedTable, ...]:
+    """The rolls or facts in `files`. A sign in place of a number is refused: they are what somebody knows."""
+    reads = load_tables(files, count, option)
+    for read in reads:
+        for row in read.gaps.tolist():
+            symbol = read.symbols[row] if row < len(read.symbols) else ""
+            line = -1 if read.places is None else int(read.places[row, 0])
+            if symbol and line >= 0 and read.cells.upper[row] == UNBOUNDED:
+                place = f"{read.form.path or read.name}: line {line}"
+                raise InputError(f"{place}: {read.form.counts or count} = {symbol[:60]!r}: is not a number of people")
+    return tuple(table for read in reads for table in read.tables())
 
 
 def with_earlier_tables(
@@ -208,7 +137,7 @@ def with_earlier_tables(
     ]
     names = [folder.parent.name if folder.name == "published" else folder.name for folder in folders]
     cycle = names[0] if names and len(earlier) == 1 else "the earlier tables"
-    before = read_tables(rolls, "people", option)
+    before = _known(rolls, "people", option)
     past = recall(read_tables(files, count, option), cycle, before, onlooker.roll)
     return replace(onlooker, past=past)
 

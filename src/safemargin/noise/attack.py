@@ -16,6 +16,7 @@ from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
 from safemargin.noise.layout import OPTION, Layout, LayoutBlock, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
+from safemargin.noise.noise_law import AttackLaw, likely_law, named_law
 from safemargin.noise.records import Data
 from safemargin.noise.weighted import from_weights, weighted_sheet
 from safemargin.samplers import positive
@@ -23,6 +24,8 @@ from safemargin.samplers import positive
 SURE = 0.95
 """How sure an attack must be of a count for it to be disclosed."""
 LISTED = 10
+KEYED = 0.5
+"""Chance of keys that add up from which on the law is taken to be Gaussian."""
 MOST_ROUNDS = 20
 """Rounds of successive attacks."""
 Truth = Mapping[tuple[tuple[str, str], ...], int]
@@ -43,6 +46,7 @@ class Denoised(ui.Result):
     truth: Truth | None = None
     inputs: Mapping[str, object] = field(default_factory=dict)
     limit: int = LISTED
+    law: str = "gaussian"
 
     def sure(self, confidence: float | None = None) -> tuple[Recovered, ...]:
         """Counts that an attack is this sure of."""
@@ -56,6 +60,7 @@ class Denoised(ui.Result):
             "details": {
                 "variance": self.variance,
                 "estimated": self.estimated,
+                "law": self.law,
                 "bound": {
                     "least": self.revealed.least,
                     "tuples": self.revealed.tuples,
@@ -84,7 +89,8 @@ class Denoised(ui.Result):
 
     def _opening(self) -> list[str]:
         how = "estimated from the tables" if self.estimated else "given"
-        sentences = [f"Variance of the noise: {self.variance:.3g}, {how}."]
+        known = "given" if self.inputs.get("law") else "the likeliest of five"
+        sentences = [f"Variance of the noise: {self.variance:.3g}, {how}. Law of the noise: {self.law}, {known}."]
         bound = self.revealed
         if bound.tuples:
             sentences.append(
@@ -119,6 +125,7 @@ def attack(
     *,
     variance: float | None = None,
     bound: int | None = None,
+    law: str | None = None,
     before: Tables = (),
     targets: Sequence[Sequence[str]] | None = None,
     truth: Tables | None = None,
@@ -134,7 +141,8 @@ def attack(
 
     Tables are files, DataFrames or values. What is not known is estimated from them. `before` are tables published
     earlier about almost the same people, `targets` the axes of the counts to average instead of every table's, `truth`
-    the true tables, to count right guesses. `hierarchy` are files with the hierarchies of axes, as `age=age.hrc`, for
+    the true tables, to count right guesses. `law` is gaussian, geometric, laplace, uniform or entropy (largest entropy
+    within the bound). `hierarchy` are files with the hierarchies of axes, as `age=age.hrc`, for
     tables with wider areas beside their parts, such as those of `perturb`. `confidence` is how sure an attack must be
     for a count to be disclosed.
     """
@@ -155,11 +163,15 @@ def attack(
         raise InputError(f"bound = {bound}: does not explain the tables; the nearest is {revealed.least}")
     # Exploiting claims certainty, so a bound that is only likely must not be used below the confidence asked for.
     known = bound if bound is not None else revealed.least if revealed.confidence >= confidence else None
+    if law is not None:
+        noise = named_law(law, spread, bound)
+    else:  # keys that add up: prints are not independent, so that no bound may make a count certain
+        noise = named_law("gaussian", spread) if revealed.keyed > KEYED else likely_law(layout, spread, bound)
     attacks = {
-        "averaging": tuple(averaging(layout, spread, targets)),
+        "averaging": tuple(averaging(layout, spread, targets, noise)),
         "fitting": tuple(fitting(layout, spread)),
         "exploiting": () if known is None else tuple(exploiting(layout, known)),
-        "differencing": tuple(nested(layout, spread)),
+        "differencing": tuple(nested(layout, spread, noise)),
     }
     if earlier:
         both = lay_out([*shown, *earlier])  # one list of categories for both releases
@@ -168,16 +180,18 @@ def attack(
         attacks["changes"] = tuple(changes(now, then, spread))
     if sheets := [sheet for item in tables if (sheet := weighted_sheet(item)) is not None]:
         attacks["weights"] = tuple(guess for sheet in sheets for guess in from_weights(sheet, count, option, spread))
-    if later := successive(layout, spread, confidence, [*attacks["averaging"], *attacks["fitting"]]):
+    if later := successive(layout, spread, confidence, [*attacks["averaging"], *attacks["fitting"]], noise):
         attacks["successive"] = later
     names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
-    inputs = {"files": names, "variance": variance, "bound": bound, "confidence": confidence}
+    inputs = {"files": names, "variance": variance, "bound": bound, "law": law, "confidence": confidence}
     true_counts = None if truth is None else _counts(read(truth))
-    return Denoised(spread, variance is None, revealed, known, attacks, confidence, true_counts, inputs, limit)
+    return Denoised(
+        spread, variance is None, revealed, known, attacks, confidence, true_counts, inputs, limit, noise.name
+    )
 
 
 def successive(
-    layout: Layout, variance: float, confidence: float, guesses: Sequence[Recovered]
+    layout: Layout, variance: float, confidence: float, guesses: Sequence[Recovered], law: AttackLaw | None = None
 ) -> tuple[Recovered, ...]:
     """Counts that are disclosed once those of `guesses`, by averaging and fitting, are taken as exact (annex B.4).
 
@@ -189,7 +203,7 @@ def successive(
     least = 1.0
     for round_ in range(MOST_ROUNDS):
         if round_:
-            guesses = [*averaging(layout, variance), *fitting(layout, variance)]
+            guesses = [*averaging(layout, variance, None, law), *fitting(layout, variance)]
         sure = {guess.cell: guess for guess in guesses if guess.confidence >= confidence}
         new = {cell: guess for cell, guess in sure.items() if cell not in known}
         if not new:

@@ -229,6 +229,7 @@ COMMANDS = (
         tables=typer.Argument(help="Published tables (tidy), noisy rows with the status noised."),
         variance="Variance of the noise; otherwise estimated.",
         bound="Largest size of the noise, if it is known.",
+        law="Law of the noise: gaussian, geometric, laplace, uniform or entropy; otherwise the likeliest.",
         before="Tables published earlier about almost the same people (repeatable).",
         targets=typer.Option("--target", help="Axes of counts to average, e.g. sex,age (repeatable)."),
         truth="True tables, to count right guesses (repeatable).",

@@ -6,27 +6,29 @@ import numpy as np
 
 from safemargin.core import JOINER, InputError, row_keys
 from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
+from safemargin.noise.noise_law import AttackLaw, named_law
 
 BOTH = 2
 """Noisy counts in the difference of a count that changed: before and now."""
 
 
-def nested(layout: Layout, variance: float) -> list[Recovered]:
+def nested(layout: Layout, variance: float, law: AttackLaw | None = None) -> list[Recovered]:
     """Counts of what categories hold beyond others, printed for the same people: of nested ones, as a district in a
     region, and of areas that only overlap, as a town and the squares of a grid inside it, or around it.
     """
+    law = law or named_law("gaussian", variance)
     best: dict[tuple[tuple[str, str], ...], Recovered] = {}
     for wide in layout.blocks:
         for narrow in layout.blocks:
             if wide.axes == narrow.axes and wide is not narrow:
                 for axis in range(len(wide.axes)):
-                    for recovered in _subtracted(layout, wide, narrow, axis, variance):
+                    for recovered in _subtracted(layout, wide, narrow, axis, law):
                         if recovered.cell not in best or best[recovered.cell].confidence < recovered.confidence:
                             best[recovered.cell] = recovered
     return list(best.values())
 
 
-def _subtracted(layout: Layout, wide: LayoutBlock, narrow: LayoutBlock, axis: int, variance: float) -> list[Recovered]:
+def _subtracted(layout: Layout, wide: LayoutBlock, narrow: LayoutBlock, axis: int, law: AttackLaw) -> list[Recovered]:
     """What is between a category of one table and categories of another with the same axes.
 
     These are single ones inside it, all of those inside it, or all of those that it meets.
@@ -58,8 +60,8 @@ def _subtracted(layout: Layout, wide: LayoutBlock, narrow: LayoutBlock, axis: in
             if noisy:  # the difference of exact counts is the business of audit
                 labels = dict(layout.cell(axes, wide.codes[row].tolist()))
                 labels[axes[axis]] = JOINER.join(sorted(left))
-                sure = float(certainty(np.zeros(1), np.sqrt(np.array([variance * noisy])))[0])
-                recovered.append(Recovered("differencing", tuple(labels.items()), max(0, value), sure))
+                (guess,), (sure,) = law.posterior([[value]], [[noisy]])
+                recovered.append(Recovered("differencing", tuple(labels.items()), int(guess), float(sure)))
     return recovered
 
 

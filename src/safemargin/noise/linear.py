@@ -1,6 +1,7 @@
 """Averaging and fitting: means of all representations of a count, and the best linear estimate from all tables.
 
-Averaging weights every representation by how many noisy counts it adds up. Fitting also takes counts from totals, and
+Averaging takes the likeliest count behind all representations, each with the law of as many noisy counts as it adds up
+(`noise_law`). Fitting also takes counts from totals, and
 shares what tables have in common. It has three forms, all of them least squares:
 
 - where no two categories of an axis share people, a table is the sum of its effects, each effect is estimated by the
@@ -21,6 +22,7 @@ import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, row_keys
 from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
+from safemargin.noise.noise_law import AttackLaw, named_law
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Means:
     printed: tuple[int | None, ...]
     means: FloatArray
     ratios: FloatArray
+    sums: IntArray
+    terms: IntArray
+    """Sums by row and representation, and how many noisy counts are in each; none where there is no representation."""
 
 
 def averaged(layout: Layout, axes: Sequence[str]) -> Means:
@@ -52,13 +57,15 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     precision, weighted = np.zeros(len(keys)), np.zeros(len(keys))
     known, exact = np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
     printed: list[int | None] = [None] * len(keys)
-    for block, part in pairs:
+    sums, terms = (np.zeros((len(keys), len(pairs)), dtype=np.int64) for _ in range(2))
+    for number, (block, part) in enumerate(pairs):
         rows = np.searchsorted(keys, part.keys)
         codes[rows] = part.codes
         free = part.noisy == 0  # a sum of exact counts is exact
         exact[rows[free]], known[rows[free]] = part.values[free], True
         # Weights by precision: the variance of a sum is its number of noisy counts.
         precision[rows[~free]] += 1 / part.noisy[~free]
+        sums[rows, number], terms[rows, number] = part.values, part.noisy
         weighted[rows[~free]] += part.values[~free] / part.noisy[~free]
         if block.axes == axes:
             for row, shown in zip(np.searchsorted(keys, row_keys(block.codes, sizes)), block.values, strict=True):
@@ -66,24 +73,27 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(known, exact, weighted / precision)
         ratios = np.where(known, 0.0, 1 / precision)
-    return Means(axes, codes, tuple(printed), means, ratios)
+    return Means(axes, codes, tuple(printed), means, ratios, sums, terms)
 
 
-def averaging(layout: Layout, variance: float, targets: Sequence[Sequence[str]] | None = None) -> list[Recovered]:
-    """The nearest integer to every mean that more than one representation supports, or a longer sum."""
+def averaging(
+    layout: Layout, variance: float, targets: Sequence[Sequence[str]] | None = None, law: AttackLaw | None = None
+) -> list[Recovered]:
+    """The likeliest true count behind all representations of every cell, by the law of the noise on each.
+
+    Without a law it is discrete Gaussian noise, which has the largest entropy for its variance.
+    """
+    law = law or named_law("gaussian", variance)
     if targets is None:
         targets = sorted({(), *(block.axes for block in layout.blocks)}, key=lambda axes: (len(axes), axes))
     recovered = []
     for axes in targets:
         cells = averaged(layout, axes)
-        value = np.rint(cells.means)
-        spread = np.sqrt(np.maximum(cells.ratios * variance, 1e-12))  # exact means have no spread to divide by
-        sure = certainty(cells.means - value, spread)
-        for row in np.flatnonzero(cells.ratios > 0).tolist():
+        noisy = np.flatnonzero(cells.ratios > 0)
+        values, sure = law.posterior(cells.sums[noisy], cells.terms[noisy])
+        for row, value, chance in zip(noisy.tolist(), values.tolist(), sure.tolist(), strict=True):
             cell = layout.cell(cells.axes, cells.codes[row].tolist())
-            recovered.append(
-                Recovered("averaging", cell, max(0, int(value[row])), float(sure[row]), cells.printed[row])
-            )
+            recovered.append(Recovered("averaging", cell, value, chance, cells.printed[row]))
     return recovered
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from safemargin.audit.rerun import as_seen
+from safemargin.checker import WITNESSES
 from safemargin.core import (
     Group,
     Progress,
@@ -14,9 +15,10 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.release.decide.decide import decided
-from safemargin.release.decide.rerun import Reasons, votes_by_axis
-from safemargin.release.release import rule_of
-from safemargin.release.witnesses import WITNESSES, Carried
+from safemargin.release.decide.possible_tables import votes_by_axis
+from safemargin.release.decide.rerun import Reasons
+from safemargin.release.drafting import rule_of
+from safemargin.release.witnesses import Carried
 
 
 def rerun_failures(

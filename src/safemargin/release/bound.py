@@ -26,12 +26,15 @@ from safemargin.bounds import (
     read_public,
 )
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
+from safemargin.io import ReadingOptions, ReadTable, doubt_lines, reading_document, reading_lines
 from safemargin.release.remedies import Remedy, remedies, remedy_parts
 from safemargin.ui import (
     MOST_ROWS,
     Document,
     Headline,
     OnPage,
+    Paragraph,
+    Part,
     Report,
     Result,
     override_target,
@@ -52,6 +55,13 @@ class Bounds(Result):
     target: Target
     extremes: Extremes | None = None
     remedies: tuple[Remedy, ...] = ()
+    reads: tuple[ReadTable, ...] = ()
+    """How every table was read."""
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful about how the tables were read."""
+        return doubt_lines(self.reads)
 
     @property
     def disclosed(self) -> int:
@@ -60,7 +70,7 @@ class Bounds(Result):
 
     def to_json(self) -> Document:
         """The document of `bound --json`."""
-        document = exposure_document(self.exposure, self.target)
+        document = {**exposure_document(self.exposure, self.target), "reading": reading_document(self.reads)}
         if self.extremes is None:
             return document
         found = [remedy.to_json() for remedy in self.remedies]
@@ -83,7 +93,9 @@ class Bounds(Result):
         count = self.disclosed
         headline = f"{plural(count, 'interval')} of {self.exposure.lower.size:,} would be disclosed."
         verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
-        parts = exposure_parts(self.exposure, self.target, limit, sort)
+        parts: list[Part] = [*reading_lines(self.reads)]
+        parts += [Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
+        parts += exposure_parts(self.exposure, self.target, limit, sort)
         if self.extremes is not None:
             parts += extremes_parts(self.extremes, limit)
             parts += remedy_parts(self.remedies, self.extremes.option)
@@ -112,6 +124,7 @@ def bound(
     skip: Sequence[str] = (),
     tolerance: float = 0.0,
     decide: bool = False,
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Bounds:
     """Bound the count of every cell that an onlooker can infer from `tables`.
@@ -121,14 +134,16 @@ def bound(
     says what they know. `target` names the axes whose cells are asked for; `cell` asks for one cell (and `option`, such
     as `{"age": "young", "option": "yes"}`) with the tables at both ends of its interval, and for a `Table` of counts
     what would protect it. `beta`, `kappa` and `tau` override those of `aim`. With `decide`, cells are only classified
-    against `tau`: faster, but intervals are not tightened.
+    against `tau`: faster, but intervals are not tightened. `reading` corrects how tables are read.
     """
     slack = 0
+    reads: tuple[ReadTable, ...] = ()
     shown: Table | Sequence[PublishedTable]
     if isinstance(tables, Table):
         shown = tables
     else:
-        shown, seen = read_public(tables, roll, facts, count=count, option=option, by=by, skip=skip)
+        columns: dict[str, Any] = {"count": count, "option": option, "by": by, "skip": skip}
+        shown, seen, reads = read_public(tables, roll, facts, **columns, reading=reading)
         onlooker = onlooker or seen
         slack = measured_slack(shown, checked_tolerance(tolerance))
     if aim is None and onlooker is not None:
@@ -140,7 +155,7 @@ def bound(
             raise InputError("cell: names its axes itself; remove target")
         one, extremes = bound_cell(shown, onlooker, cell, aim, slack=slack, progress=progress)
         ways = remedies(shown, onlooker, cell, extremes.option, aim) if isinstance(shown, Table) else ()
-        return Bounds(one, aim, extremes, ways)
+        return Bounds(one, aim, extremes, ways, reads)
     exposure = infer(
         shown,
         onlooker,
@@ -150,4 +165,4 @@ def bound(
         fiber=not decide,
         progress=progress,
     )
-    return Bounds(exposure, aim)
+    return Bounds(exposure, aim, reads=reads)

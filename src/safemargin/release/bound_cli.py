@@ -12,6 +12,7 @@ from safemargin.release.bound import bound as run_bound
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
 from safemargin.ui import (
+    DOUBTFUL,
     Axes,
     Beta,
     By,
@@ -22,6 +23,7 @@ from safemargin.ui import (
     Kappa,
     Option,
     Page,
+    ReadingOptions,
     Rolls,
     Skip,
     Tau,
@@ -32,6 +34,7 @@ from safemargin.ui import (
     print_json,
     progress_bar,
     project_file,
+    with_reading,
     write_text,
 )
 
@@ -41,8 +44,9 @@ Cell = Annotated[
 ]
 
 
+@with_reading
 def bound(
-    files: Annotated[list[Path], typer.Argument(help="One project file (.toml), or tidy tables.")],
+    files: Annotated[list[Path], typer.Argument(help="One project file (.toml), or tables of any format.")],
     roll: Rolls = None,
     fact: Facts = None,
     target: Axes = None,
@@ -58,6 +62,7 @@ def bound(
     decide: DecideOnly = False,
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
+    reading: ReadingOptions = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     page: Page = None,
     as_json: Json = False,
@@ -70,7 +75,7 @@ def bound(
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     check_page(page)
     asked = None if cell is None else _cell(cell)
-    given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
+    given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip, **_flags(reading)})
     with progress_bar("bounding") as progress:
         run = partial(
             run_bound, target=target, cell=asked, beta=beta, kappa=kappa, tau=tau, decide=decide, progress=progress
@@ -78,7 +83,7 @@ def bound(
         if given is not None:
             project = Project.load(given)
             inputs = read_inputs(project)
-            exposure = run(inputs.table, inputs.onlookers[0], aim=project.target)
+            exposure = run(inputs.table, inputs.onlookers[0], aim=inputs.target)
         else:
             exposure = run(
                 files,
@@ -88,6 +93,7 @@ def bound(
                 option=option,
                 by=by,
                 skip=skip or (),
+                reading=reading,
                 tolerance=check_tolerance(tolerance),
             )
     if export is not None:
@@ -100,6 +106,12 @@ def bound(
         exposure.show(out, limit, sort)
     if exposure.disclosed:
         raise typer.Exit(1)
+    if exposure.doubts:
+        raise typer.Exit(DOUBTFUL)
+
+
+def _flags(reading: ReadingOptions) -> dict[str, object]:
+    return {f"--{name.replace('_', '-')}": value for name, value in (reading or {}).items()}
 
 
 def _cell(parts: list[str]) -> dict[str, str]:

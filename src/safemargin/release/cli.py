@@ -11,6 +11,7 @@ from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
 from safemargin.release.draft import Draft
+from safemargin.release.forecast import forecast as run_forecast
 from safemargin.release.growth import growth as run_growth
 from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
@@ -42,6 +43,9 @@ def release(
     data: Annotated[Path, typer.Argument(help="Project file (TOML); or a data file, with --answer and --by.")],
     folder: Annotated[Path, typer.Option("--out", help="New folder for tables, certificate and report.")],
     answer: Annotated[str | None, typer.Option(help="Column with the answers, for a data file.")] = None,
+    answers: Annotated[
+        str | None, typer.Option(help='Columns of several questions, e.g. q1,q2 or a pattern such as "q*".')
+    ] = None,
     by: Annotated[str | None, typer.Option(help="Columns to count by, e.g. district,age.")] = None,
     roll: Rolls = None,
     beta: Beta = None,
@@ -80,6 +84,7 @@ def release(
             data,
             progress,
             answer=answer,
+            answers=answers if answers is None or set(answers) & set("*?[") else axes(answers),
             by=axes(by),
             roll=roll,
             target=aim,
@@ -122,12 +127,13 @@ def _attempt(data: Path, progress: Progress, **said: Any) -> Release | Draft:
 
 
 def _print(result: Release | Draft, folder: Path, as_json: bool, explain: bool = False) -> None:
-    """Print what was written to a folder, and exit with 1 if it was refused."""
+    """Print what was written to a folder; exit with 1 if it was refused, or if the total alone exposes everybody."""
     if as_json:
         print_json(result.to_json(folder))
     else:
         result.show(out, folder, explain)
-    if isinstance(result, Draft) and not result.preview:
+    draft = result if isinstance(result, Draft) else result.draft
+    if not draft.preview or draft.total_exposes:
         raise typer.Exit(1)
 
 
@@ -163,6 +169,26 @@ def compare(
     print_result(comparison, as_json, page)
 
 
+def forecast(
+    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
+    votes: Annotated[Path | None, typer.Option(help="Data of last year, read as the project reads its own.")] = None,
+    shares: Annotated[str | None, typer.Option(help="Shares of the answers, e.g. yes=.6,no=.4.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="How often answers are drawn; 0: only what the roll settles.")
+    ] = None,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Read off the roll which groups will be merged, and how likely each table is exact, merged or lost.
+
+    Example: safemargin forecast project.toml --shares yes=.6,no=.4 --out forecast.html
+    """
+    check_page(page)
+    with progress_bar("starting") as progress:
+        result = run_forecast(Project.load(project), votes=votes, shares=shares, draws=draws, progress=progress)
+    print_result(result, as_json, page)
+
+
 def growth(
     project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
     order: Annotated[int, typer.Option(help="Largest number of axes in a table.")] = 3,
@@ -185,13 +211,19 @@ def init(
     out_file: Annotated[
         Path | None, typer.Option("--out", help="Project file to write. Default: project.toml in the current folder.")
     ] = None,
+    answer: Annotated[str | None, typer.Option(help="Column with the answer.")] = None,
+    answers: Annotated[
+        str | None, typer.Option(help="Columns of several questions, e.g. q1,q2 or a pattern such as 'q*'.")
+    ] = None,
+    count: Annotated[str | None, typer.Option(help="Column with the number of people a row stands for.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8, e.g. cp1252.")] = None,
     as_json: Json = False,
 ) -> None:
     """Look at the columns of a data file and write a commented project file to edit.
 
-    Example: safemargin init voters.csv
+    Example: safemargin init voters.csv --answer vote
     """
-    proposal = run_init(data)
+    proposal = run_init(data, answer=answer, answers=answers, count=count, encoding=encoding)
     path = proposal.write(out_file)
     if as_json:
         print_json({**proposal.to_json(), "project": str(path)})

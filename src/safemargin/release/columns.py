@@ -1,18 +1,29 @@
-"""How a project describes the columns of its data: the answer, and the axes."""
+"""How a project describes the columns of its data: the answer, or the counts of every option, and the axes."""
 
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.io import ConfigSection, Distant, File, Files, Name, Names, Pair, distinct
+from safemargin.io import PHRASES, ConfigSection, Distant, File, Files, Name, Names, Pair, distinct, explain
 from safemargin.release.coding import Coding, Edge, band_names
+from safemargin.release.option_columns import OptionColumns
+from safemargin.release.question_sections import Tied
 
 JOINED = " + "
 """Between the names of categories that a project joins; those that the program merges have another sign."""
@@ -53,10 +64,56 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _as_tuple(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return distinct(tuple(map(str, value)))
+    if not isinstance(value, str):
+        raise _wrong('must list columns, as in ["q1", "q2"], or be a pattern such as "q*"')
+    return value
+
+
 Distinct = Annotated[Names, AfterValidator(distinct)]
+Answers = Annotated[
+    tuple[Name, ...] | Name,
+    Field(union_mode="left_to_right"),
+    BeforeValidator(_as_tuple, json_schema_input_type=list[str] | str),
+]
+_LIST: TypeAdapter[tuple[str, ...]] = TypeAdapter(Distinct)
+SKIP = "skip"
+"""The value of `blank` with which people without an answer are not counted."""
+
+
+def _options(value: object) -> tuple[str, ...] | OptionColumns | None:
+    """The options in order, or the columns that count them."""
+    if value is None or isinstance(value, OptionColumns):
+        return value
+    try:
+        return OptionColumns.model_validate(value) if isinstance(value, Mapping) else _LIST.validate_python(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        phrase = PHRASES.get(problem["type"], problem["msg"]).format(**problem.get("ctx", {}))
+        raise _wrong("{said}", said=explain(error).lstrip(".: ") if isinstance(value, Mapping) else phrase) from None
+
+
+Options = Annotated[
+    tuple[str, ...] | OptionColumns | None,
+    PlainValidator(_options, json_schema_input_type=Distinct | OptionColumns | None),
+]
 Values = Annotated[tuple[str, ...], Field(min_length=1, strict=False), BeforeValidator(_listed)]
 Bands = Annotated[tuple[Edge, ...], PlainValidator(_edges, json_schema_input_type=list[float | date])]
 Day = Annotated[date | None, PlainValidator(_day, json_schema_input_type=date)]
+
+
+def _with_questions(value: dict[str, Any]) -> dict[str, Any]:
+    """A section with several questions: `answer` is the first of them, and a column of contests has its own key."""
+    if value.get("answers"):
+        if "answer" in value:
+            raise _wrong("has answer and answers: give one of them")
+        listed = value["answers"]
+        value = {"answer": str(listed[0]) if isinstance(listed, list | tuple) else str(listed), **value}
+    if isinstance(value.get("contest"), str):
+        value = {**{key: entry for key, entry in value.items() if key != "contest"}, "contests": value["contest"]}
+    return value
 
 
 class DataSection(ConfigSection):
@@ -74,10 +131,22 @@ class DataSection(ConfigSection):
     engine: Literal["duckdb", "spark"] = Field(default="duckdb", description="what counts the rows")
     master: Name | None = Field(default=None, description="cluster of Spark, as in spark://HOST:7077; default: local")
     table: Name | None = Field(default=None, description="table of a database, or sheet of an Excel file")
-    answer: Name = Field(description="column with the answer")
-    options: Distinct | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
+    options: Options = Field(
+        default=None,
+        description="allowed answers in order; or, for counts side by side, {columns = [...]}; default: those seen",
+    )
+    answer: Annotated[str, Field(validate_default=True)] = Field(default="", description="column with the answer")
+    answers: Answers = Field(
+        default=(), description='instead of answer: columns of several questions, as in ["q1", "q2"], or "q*" for all'
+    )
+    linked: Tied = Field(default=(), description='questions that decide about each other, as in [["q1", "q2"]]')
+    ordered: bool | Literal["wide"] = Field(
+        default=False,
+        description='whether the options are a scale, in their order; "wide" protects each half with the middle, too',
+    )
     blank: Name | None = Field(
-        default=None, description="option that an empty answer counts as; without it, it is an error"
+        default=None,
+        description='"skip": people without an answer are not counted; or the option that an empty answer counts as',
     )
     count: Name | None = Field(
         default=None, description="column with the number of people a row stands for; default: one"
@@ -85,6 +154,9 @@ class DataSection(ConfigSection):
     missing: Values = Field(default=("",), description='values that mean no answer or no category, as in ["?", "NA"]')
     skip: Mapping[Name, Values] = Field(default={}, description='rows to skip, as in {vote = ["spoilt"]}')
     contest: Mapping[Name, str] = Field(default={}, description='the rows to keep, as in {office = "Mayor"}')
+    contests: Name | None = Field(
+        default=None, description="column that names the contest of a row; each is a question (also: contest = COLUMN)"
+    )
     labels: Mapping[Name, Name] = Field(default={}, description='answers as they are published, as in {1 = "yes"}')
     encoding: Name | None = Field(default=None, description="of a CSV file that is not UTF-8, such as cp1252")
     decimal: Literal[".", ","] = Field(default=".", description="decimal sign of numbers in the data")
@@ -94,13 +166,50 @@ class DataSection(ConfigSection):
     def _old_name(cls, value: object) -> object:
         if isinstance(value, dict) and "ballot" in value and "answer" not in value:  # its name until version 0.1
             return {"answer" if key == "ballot" else key: entry for key, entry in value.items()}
-        return value
+        return _with_questions(value) if isinstance(value, dict) else value
 
     @model_rule(mode="after")
     def _one_place(self) -> Self:
         if (self.file is None) == (self.source is None):
             raise _wrong("needs exactly one of file and source")
         return self
+
+    @field_rule("answer")
+    @classmethod
+    def _answer_or_counts(cls, value: str, info: ValidationInfo) -> str:
+        side_by_side = isinstance(info.data.get("options"), OptionColumns)
+        if not value and not side_by_side and "options" in info.data:
+            raise PydanticCustomError("missing_key", "is missing")
+        if value and side_by_side:
+            raise _wrong("counts side by side (data.options) have no column with the answer; remove one of the two")
+        return value
+
+    @model_rule(mode="after")
+    def _counts_alone(self) -> Self:
+        for key in ("count", "blank") if self.side_by_side is not None else ():
+            if getattr(self, key) is not None:
+                raise _wrong("has {key}, which counts side by side (data.options) do not need: remove it", key=key)
+        return self
+
+    @property
+    def side_by_side(self) -> OptionColumns | None:
+        """The columns with the counts of each option, where the data are not one answer per row."""
+        return self.options if isinstance(self.options, OptionColumns) else None
+
+    @property
+    def listed(self) -> tuple[str, ...] | None:
+        """The allowed answers, where the project lists them."""
+        return None if isinstance(self.options, OptionColumns) else self.options
+
+    @property
+    def skips_blank(self) -> bool:
+        """Whether people without an answer are not counted, rather than counted as an option."""
+        return self.blank == SKIP and SKIP not in (self.listed or ())
+
+    @property
+    def has_questions(self) -> bool:
+        """Whether there may be several questions."""
+        return bool(self.answers) or self.contests is not None
 
     @property
     def place(self) -> Path:
@@ -113,13 +222,13 @@ class DataSection(ConfigSection):
     @property
     def coding(self) -> Coding:
         """What the values of the answer mean."""
-        return Coding(frozenset(self.missing), self.blank or "", self.labels)
+        return Coding(frozenset(self.missing), "" if self.skips_blank else self.blank or "", self.labels)
 
     @field_rule("blank")
     @classmethod
     def _blank_is_an_option(cls, value: str | None, info: ValidationInfo) -> str | None:
         options = info.data.get("options")
-        if value is not None and options is not None and value not in options:
+        if value not in (None, SKIP) and isinstance(options, tuple) and value not in options:
             raise PydanticCustomError("rule", "must be one of data.options ({names})", {"names": ", ".join(options)})
         return value
 

@@ -1,7 +1,7 @@
 """What a plan would publish. A draft says why; it is confidential, and nothing can write it to a `published` folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from itertools import zip_longest
 from pathlib import Path
@@ -10,18 +10,19 @@ from rich.console import Console
 
 from safemargin import __version__
 from safemargin.core import OutputError
-from safemargin.io import json_bytes, write_folder
-from safemargin.release.ledger.file import PUBLISHED
+from safemargin.history.folders import PUBLISHED
+from safemargin.io import json_bytes, rows_of, write_folder
 from safemargin.release.plan import Evidence
 from safemargin.release.report.answers import (
     Origin,
     alternatives_rows,
     alternatives_section,
     files_section,
+    remedies_section,
     three_answers,
     verdict,
 )
-from safemargin.release.report.context import ReportContext, headline
+from safemargin.release.report.context import ReportContext, headline, kept_of_asked
 from safemargin.release.report.document import release_document
 from safemargin.release.report.sections import (
     certificate_section,
@@ -74,9 +75,22 @@ class Draft(ReportContext, Result):
     preview: bytes = b""
     """The page that the public would see, where the release passed the gate and is not written yet."""
 
+    @property
+    def published_rows(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
+        """The rows of every published table, by its name."""
+        return {table.name: rows_of(table, self.orders) for table in self.publication.tables}
+
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json` for a release that is refused: nothing is published."""
-        return draft_document(self, folder)
+        return self.document(folder)
+
+    def document(self, folder: Path | str = "", published: Sequence[str] = ()) -> Document:
+        """The document where these files are `published`."""
+        return draft_document(self, folder, published)
+
+    def record(self, origin: Origin, names: Sequence[str] = ()) -> Report:
+        """The record to be printed and signed."""
+        return decision_record(self, origin, names)
 
     def to_report(
         self, folder: Path | str | None = None, explain: bool = False, published: bool = False, manifest: str = ""
@@ -126,10 +140,13 @@ def draft_document(draft: Draft, folder: Path | str = "", published: Sequence[st
     document |= {
         "certified": bool(published or draft.preview),
         "command": draft.command,
+        "kept": {name: {"exact": shown, "asked": asked} for name, (shown, asked) in kept_of_asked(draft).items()},
         "verdict": {"state": state, "sentence": sentence, "detail": detail},
         "answers": [
             {"question": question, "answer": answer, "detail": more} for question, answer, more in three_answers(draft)
         ],
+        "causes": list(draft.causes),
+        "remedies": [asdict(remedy) for remedy in draft.tried],
         "alternatives": [
             {
                 "words": choice.words,
@@ -155,7 +172,7 @@ def confidential_files(
 ) -> dict[str, bytes]:
     """The files that explain the decisions; `document` is what `plan.json` says, `names` sign the record."""
     report = draft.to_report(folder, published=published, manifest=manifest)
-    record = decision_record(draft, draft.origin(folder, published, manifest), names)
+    record = draft.record(draft.origin(folder, published, manifest), names)
     return {
         **{f"{EVIDENCE}/{name}": content for name, content in draft.evidence.files.items()},
         "confidential/plan.json": json_bytes(document),
@@ -200,6 +217,7 @@ def first_screen(context: ReportContext, origin: Origin) -> list[Part]:
     return [
         Headline(state, sentence, detail),
         Answers(three_answers(context)),
+        remedies_section(context),
         files_section(origin),
         alternatives_section(context, origin),
     ]

@@ -1,18 +1,14 @@
-"""Evidence beside a release: witnesses for its folder, and certificates that say why tables are not published."""
+"""Evidence beside a release: certificates that say why tables are not published."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from safemargin.bounds import SourceFile, build_system, infer, prove_intervals
+from safemargin.bounds import SourceFile, infer, prove_intervals
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
 from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of
-from safemargin.release.decide.rerun import only_table
-from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Evidence, Plan, Rejected
-from safemargin.release.project import Project
-from safemargin.release.witnesses import EARLIER, FACTS, NO_ROLL, NO_TABLES, Carried, in_order, listed_tables
 
 MOST_COUNTS = 2_000
 """Counts to be bounded up to which a certificate takes seconds at most."""
@@ -84,33 +80,3 @@ class EvidenceWriter:
         onlooker = Onlooker("public", rolls, facts)
         exposure = infer(tables, onlooker, target=target)
         return prove_intervals(tables, onlooker, exposure, sources, target=plan.target).document()
-
-
-def carried_by(
-    project: Project, table: Table, onlookers: Sequence[Onlooker], plan: Plan, publication: Publication
-) -> Carried | str:
-    """The witnesses of a release for its folder, or why they are not carried.
-
-    They follow from the release, the roll and the rule (`Reasons` and `certify` read nothing else, and a test has other
-    true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow
-    from that too, and would disclose it to everybody who has the roll.
-    """
-    if plan.guarantees or slack_of(table):
-        return "counts are noised, or may be off"
-    if any(onlooker.facts for onlooker in onlookers):
-        return FACTS
-    if any(onlooker.past is not None for onlooker in onlookers):
-        return EARLIER
-    if not table.knows_composition or not all(o.composition(table.schema.names) == "joint" for o in onlookers):
-        return NO_ROLL
-    tables = plan.tables
-    if plan.maximum is not None and not tables:
-        known = build_system(publication.tables, onlookers[0])
-        same = [counts for counts in plan.witness if known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, table.schema)
-    roll = table.people(table.schema.names)
-    here = roll.counts[:, 0] > 0
-    held = in_order(table.schema, roll.codes[here], roll.counts[here])
-    if not tables:
-        return NO_TABLES if plan.certificate.rule == "rerun" else "no integer tables were found that show it"
-    return Carried(table.schema, project.protect, project.wanted, held, tables, plan.parts)

@@ -146,7 +146,8 @@ def growth(
             raise InputError(f"{name} = {value}: must be at least 1")
     project, source = project_of(data, said)
     progress("reading")
-    table = read_inputs(project, source).table
+    inputs = read_inputs(project, source)
+    table, target = inputs.table, inputs.target
     if len(table.votes) > 1:
         raise InputError("growth needs [data]: sealed tallies hold one axis each")
     names = table.schema.names
@@ -157,8 +158,8 @@ def growth(
         if len(table.margin(some).codes) > MOST_CELLS:
             skipped.append(SIGN.join(some))
             continue
-        points += [measure_point(table, some, each, project.target) for each in range(1, min(order, len(some)) + 1)]
-    return Growth(project.title or "Data", project.target, tuple(points), tuple(skipped))
+        points += [measure_point(table, some, each, target) for each in range(1, min(order, len(some)) + 1)]
+    return Growth(project.title or "Data", target, tuple(points), tuple(skipped))
 
 
 def measure_point(table: Table, axes: Sequence[str], order: int, target: Target) -> GrowthPoint:

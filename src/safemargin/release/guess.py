@@ -1,13 +1,14 @@
 """The likely part of every column of an unknown data file: the answer, counts, axes, wider areas, numbers to band."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray
-from safemargin.io import MOST_LABELS, Profiles, Source, Survey, natural_order, whole_number
+from safemargin.io import MOST_LABELS, Profiles, Source, Survey, check_columns, is_finite, natural_order, whole_number
 from safemargin.release.column_texts import (
     AGE_WORDS,
     band_place,
@@ -19,12 +20,38 @@ from safemargin.release.column_texts import (
     total_among,
     words,
 )
+from safemargin.release.layout import ColumnBattery, battery, is_numbered_scale, ordered_options
 
 ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "candidate", "party", "income", "option")
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
-IDENTIFIER_WORDS = {"id", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid"}
+STRONG_COUNT_WORDS = {"count", "people", "persons", "votes", "freq", "frequency"}
+"""Words that nothing but a count is called by; others need more than a name."""
+IDENTIFIER_WORDS = {
+    *("id", "ids", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid", "rownames", "rowname", "index"),
+    *("serial", "respondent", "identifier", "barcode", "token", "account"),
+}
 AREA_WORDS = {"area", "code", "county", "district", "municipality", "precinct", "region", "state", "ward", "zip"}
 CONTEST_WORDS = {"contest", "district", "election", "item", "measure", "office", "question", "race", "seat"}
+PEOPLE_WORDS = AREA_WORDS | {
+    *("age", "sex", "gender", "race", "ethnicity", "religion", "country", "nation", "education", "degree", "marital"),
+    *(
+        "class",
+        "site",
+        "department",
+        "grade",
+        "group",
+        "type",
+        "kind",
+        "year",
+        "month",
+        "town",
+        "city",
+        "place",
+        "level",
+    ),
+    *("neighborhood", "neighbourhood", "relationship", "occupation", "tenure", "status", "language", "school", "zone"),
+}
+"""Columns that say who somebody is, not what they answered."""
 SCALE_WORDS = {"age", "ages", "year", "years", "grade", "score", "rating", "decile", "quintile", "band"}
 
 MOST_OPTIONS = 50
@@ -35,6 +62,8 @@ FEWEST_VALUES = 20
 LONG_TEXT = 40
 MOSTLY = 0.9
 LEAST_COUNTS = 0.5
+LEAST_FULL = 0.1
+"""Share of all combinations that rows of counts fill; people with many columns rarely repeat, and fill far less."""
 LEAST_OWN = 0.5
 """Share of the rows of several contests whose answer stands in one of them only."""
 CHANCES = 4
@@ -54,6 +83,15 @@ class AxisGuess:
 
 
 @dataclass(frozen=True)
+class Hints:
+    """What somebody says about a file: the column with the answer, those of several questions, that of counts."""
+
+    answer: str | None = None
+    answers: tuple[str, ...] = ()
+    count: str | None = None
+
+
+@dataclass(frozen=True)
 class Guess:
     """The part of each column; `skipped` and `numbers` are no axes as they stand, for the reason given."""
 
@@ -68,17 +106,25 @@ class Guess:
     has_commas: bool = False
     contest: Mapping[str, str] = field(default_factory=dict)
     """Columns that name the contest, each with the value to keep, where a file holds several contests."""
+    questions: ColumnBattery | None = None
+    """Columns that are questions, where there are several."""
+    is_ordered: bool = False
+    """Whether the answers are a scale, in their order."""
 
 
-def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
+def guess(path: Path, source: Source, survey: Survey, hints: Hints = Hints()) -> Guess | None:
     """The likely part of every column, or nothing if no answer or no axis is found."""
-    odd = {name: reason for name in survey.distinct if (reason := _oddity(survey, name))}
-    scales = [name for name in survey.distinct if name not in odd and _is_scale(survey, name)]
-    count = _count_column(path, source, survey, odd)
+    stated = {name for name in (hints.answer, *hints.answers, hints.count) if name is not None}
+    check_columns(path, survey.distinct, sorted(stated))
+    odd = {name: reason for name in survey.distinct if name not in stated and (reason := _oddity(survey, name))}
+    scales = [name for name in survey.distinct if name not in {*odd, *stated} and _is_scale(survey, name)]
+    count = hints.count or _count_column(path, source, survey, odd, stated)
     numbers = tuple(_number(survey, name) for name in scales if name != count)
     plain = [name for name in survey.distinct if name != count and name not in odd and name not in scales]
-    answer = _answer_column(survey, plain)
-    axes = tuple(name for name in plain if name != answer)
+    questions = _questions(survey, plain, hints)
+    answer = hints.answer or (questions.columns[0] if questions is not None else _answer_column(survey, plain))
+    asked = () if questions is None else questions.columns
+    axes = tuple(name for name in plain if name != answer and name not in asked)
     ages = tuple(number for number in numbers if number.bands and words(number.column) & AGE_WORDS)
     if answer is None or not (axes or ages):
         return None
@@ -90,20 +136,20 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
                 f"{path}: column {name!r}: {total!r} looks like the sum of other rows, which would count people twice; "
                 "remove these rows, or skip them by data.skip in a project; rename it if it is a category"
             )
-    contest, profiles = _contest(profiles, axes, answer)
+    contest, profiles = _contest(profiles, axes, answer) if questions is None else ({}, profiles)
     answers, codes = profiles.column(answer)
     missing = missing_among(label for labels in profiles.labels for label in labels)
     axes = tuple(name for name in axes if name not in contest)
     settled = {
         name: f"settles the answer: each of its values has one {answer!r}"
         for name in axes
-        if _depends(profiles, name, answer)
+        if questions is None and _depends(profiles, name, answer)
     }
     # By such a column every count would be all or nothing. Data files of elections have the party beside the candidate.
     settled |= {
         name: f"follows from the answer: each {answer!r} has one {name!r}"
         for name in axes
-        if name not in settled and _depends(profiles, answer, name)
+        if questions is None and name not in settled and _depends(profiles, answer, name)
     }
     axes = tuple(name for name in axes if name not in settled)
     if not (axes or alone):
@@ -112,9 +158,10 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
     inner = {level for levels in nested.values() for level in levels}
     described = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
     unanswered = _empty(answers, codes, profiles.counts)
+    options, is_scale = ordered_options([label for label in answers if label and label.strip() not in missing])
     return Guess(
         answer,
-        tuple(sorted((label for label in answers if label and label.strip() not in missing), key=natural_order)),
+        options,
         unanswered,
         count,
         (*described, *alone),
@@ -123,7 +170,20 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
         missing,
         any(has_comma(text) for number in numbers for text in survey.examples[number.column]),
         contest,
+        questions,
+        is_scale,
     )
+
+
+def _questions(survey: Survey, plain: list[str], hints: Hints) -> ColumnBattery | None:
+    """The columns that are questions: those stated, or those that look like it."""
+    if hints.answers:
+        found = battery(survey, hints.answers, MOST_OPTIONS)
+        shared = found is not None and set(found.columns) == set(hints.answers)
+        return found if shared else ColumnBattery(hints.answers)
+    if hints.answer is not None:
+        return None
+    return battery(survey, [name for name in plain if survey.distinct[name] <= MOST_OPTIONS], MOST_OPTIONS)
 
 
 def _contest(profiles: Profiles, axes: tuple[str, ...], answer: str) -> tuple[dict[str, str], Profiles]:
@@ -197,17 +257,25 @@ def _is_running(texts: list[str]) -> bool:
     return max(numbers) - min(numbers) < 2 * len(numbers)
 
 
-def _count_column(path: Path, source: Source, survey: Survey, odd: Mapping[str, str]) -> str | None:
+def _count_column(
+    path: Path, source: Source, survey: Survey, odd: Mapping[str, str], stated: Collection[str]
+) -> str | None:
     """A column of whole numbers named like a count, where the other columns never repeat together.
 
-    Counts among which something else stands are refused: what a sign such as `*` hides, nobody here can know.
+    A word that may also name an attribute of one person (`n`, `number`, `total`) is not enough: rows of counts fill
+    much of all combinations, while people with many columns differ by chance. Counts
+    among which something else stands are refused: what a sign such as `*` hides, nobody here can know.
     """
     for word in COUNT_WORDS:
         for name in survey.distinct:
             texts = survey.examples[name]
-            if word not in words(name) or sum(map(is_whole, texts)) < LEAST_COUNTS * len(texts):
+            named = word in words(name) and name not in stated
+            if not named or sum(map(is_whole, texts)) < LEAST_COUNTS * len(texts):
                 continue
             others = tuple(o for o in survey.distinct if o != name and _distinguishes_cells(survey, odd, o))
+            combinations = math.prod(survey.distinct[other] for other in others)
+            if word not in STRONG_COUNT_WORDS and survey.rows < LEAST_FULL * combinations:
+                continue
             if others and len(source.profiles(others).counts) == survey.rows:
                 values, _ = source.profiles((name,), (name,)).column(name)
                 wrong = next((text for text in values if not is_whole(text)), None)
@@ -231,7 +299,8 @@ def _answer_column(survey: Survey, plain: list[str]) -> str | None:
             if word in words(name):
                 return name
     few = [name for name in plain if survey.distinct[name] <= LIKELY_OPTIONS]
-    return few[-1] if few else None
+    likely = [name for name in few if not words(name) & PEOPLE_WORDS]
+    return (likely or few)[-1] if few else None
 
 
 def _nested(profiles: Profiles, axes: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
@@ -277,10 +346,15 @@ def _axis(profiles: Profiles, name: str, levels: tuple[str, ...]) -> AxisGuess:
     labels, codes = profiles.column(name)
     empty = _empty(labels, codes, profiles.counts)
     nothing = {"", *missing_among(labels)}
-    categories = sorted((label for label in labels if label.strip() not in nothing), key=natural_order)
+    listed = [label for label in labels if label.strip() not in nothing]
+    by_value = bool(listed) and all(map(is_finite, listed))
+    categories = sorted(listed, key=lambda label: (float(label) if by_value else 0.0, natural_order(label)))
     places = {label: band for label in categories if (band := band_place(label))}
     if 3 * len(places) >= 2 * len(categories) and len(places) > 1:
         categories.sort(key=lambda label: places.get(label, (3, 0)))
         return AxisGuess(name, tuple(categories), True, levels, empty)
-    scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(categories)
-    return AxisGuess(name, tuple(categories), scaled, levels, empty)
+    in_words, is_scale = ordered_options(categories)
+    if is_scale and not all(map(is_whole, categories)):
+        return AxisGuess(name, in_words, True, levels, empty)  # words from low to high
+    scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(categories) and len(categories) > 2
+    return AxisGuess(name, tuple(categories), scaled or is_numbered_scale(name, categories), levels, empty)

@@ -3,14 +3,17 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 
 from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, tables_in
-from safemargin.release.guess import AxisGuess, Guess, guess
+from safemargin.release.columns import DataSection
+from safemargin.release.guess import AxisGuess, Guess, Hints, guess
+from safemargin.release.layout import OptionColumns, side_by_side
 from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, write_text
 
 SHOWN = 6
@@ -19,6 +22,8 @@ SHOWN = 6
 WIDEST = 100
 """How many characters it takes for that."""
 
+SEVERAL = "answers" in DataSection.model_fields
+"""Whether a project may ask several questions at once; else one of them is proposed, and the others are no axes."""
 LOW, HIGH = exact_percent(Target.beta), exact_percent(1 - Target.beta)
 CLOSING = f"""\
 [target]
@@ -53,6 +58,7 @@ OUTPUTS = """\
 # file = "ledger.sqlite"
 # population = {title}
 # cycle = "2026"           # which of its releases this is
+# answers = "new"          # people were asked again; "kept": the same answers are published again
 # turnover = "net"         # or id = "...", the column that names a person in every cycle
 # lock = true              # refuse a release whose limits were not locked before the count
 
@@ -95,46 +101,88 @@ def _seen_from(folder: Path, file: Path) -> str:
         return file.resolve().as_posix()
 
 
-def init(data: Path | str) -> Proposal:
-    """Look at the columns of a data file and propose a commented project file to edit."""
+def init(
+    data: Path | str,
+    *,
+    answer: str | None = None,
+    answers: Sequence[str] | str | None = None,
+    count: str | None = None,
+    encoding: str | None = None,
+) -> Proposal:
+    """Look at the columns of a data file and propose a commented project file to edit.
+
+    `answer` names the column with the answer, `answers` those of several questions (a list, or a pattern such as `q*`),
+    `count` the column with the number of people that a row stands for. `encoding` is that of a CSV file.
+    """
     file = _seen_from(Path(), Path(data))
-    return Proposal(Path(data), propose_project(Path(data), file), file)
+    if answer is not None and answers is not None:
+        raise InputError("answer and answers: give at most one of them")
+    return Proposal(Path(data), propose_project(Path(data), file, answer, answers, count, encoding), file)
 
 
-def propose_project(path: Path, file: str) -> str:
+def propose_project(
+    path: Path,
+    file: str,
+    answer: str | None = None,
+    answers: Sequence[str] | str | None = None,
+    count: str | None = None,
+    encoding: str | None = None,
+) -> str:
     """The text of a project file that names the data file at `path` as `file`."""
     tables = tables_in(path)
-    source = open_source(path, tables[0] if tables else None)
+    source = open_source(path, tables[0] if tables else None, encoding)
     survey = source.survey()
     if survey.rows == 0:
         raise InputError(f"{path}: the table is empty")
-    guessed = guess(path, source, survey)
+    hints = Hints(answer, _matching(path, survey, answers), count)
+    wide = side_by_side(survey) if hints == Hints() else None
+    if wide is not None:
+        shown = [*_head_lines(path, file, tables, survey, encoding), *_wide_lines(wide)]
+        closing = CLOSING + _tables(wide.labels) + OUTPUTS.format(title=_text(_title(path)))
+        return "\n".join(shown) + "\n" + closing
+    guessed = guess(path, source, survey, hints)
     if guessed is None:
         raise InputError(
             f"{path}: no columns fit: one with the answer (2 to 12 different values) and one to count by are needed; "
             f"the columns are {', '.join(source.columns)}"
         )
-    lines = [*_data_lines(path, file, tables, survey, guessed), "", *_skipped_lines(guessed)]
+    head = _head_lines(path, file, tables, survey, encoding)
+    lines = [*head, *_data_lines(guessed), "", *_question_lines(guessed), *_skipped_lines(guessed)]
     for axis in guessed.axes:
         lines += _axis_lines(axis)
     for number in guessed.numbers:
         lines += _number_lines(number)
-    return "\n".join(lines) + "\n" + CLOSING + _tables(guessed) + OUTPUTS.format(title=_text(_title(path)))
+    closing = CLOSING + _tables([axis.column for axis in guessed.axes])
+    return "\n".join(lines) + "\n" + closing + OUTPUTS.format(title=_text(_title(path)))
+
+
+def _matching(path: Path, survey: Survey, answers: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The columns that are stated to be questions; a text may be a pattern, or names with commas between."""
+    if answers is None:
+        return ()
+    found: list[str] = []
+    for pattern in answers.split(",") if isinstance(answers, str) else answers:
+        columns = [name for name in survey.distinct if name == pattern.strip() or fnmatchcase(name, pattern.strip())]
+        if not columns:
+            listed = ", ".join(survey.distinct)
+            raise InputError(f"{path}: answers = {pattern[:60]!r}: matches no column; the columns are {listed}")
+        found += columns
+    return tuple(dict.fromkeys(found))
 
 
 def _title(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def _tables(guessed: Guess) -> str:
+def _tables(columns: Sequence[str]) -> str:
     """The first pairs of axes; nothing where there is one axis only."""
-    pairs = list(combinations([axis.column for axis in guessed.axes], 2))
+    pairs = list(combinations(columns, 2))
     listed = ", ".join(f"[{_text(_name(first))}, {_text(_name(second))}]" for first, second in pairs[:MOST_PROPOSED])
     more = f'    # or pairs = "all": all {len(pairs)} pairs' if len(pairs) > MOST_PROPOSED else ""
     return TABLES.format(margins=_comment(listed), more=more) if pairs else ""
 
 
-def _data_lines(path: Path, file: str, tables: tuple[str, ...], survey: Survey, guessed: Guess) -> Iterator[str]:
+def _head_lines(path: Path, file: str, tables: tuple[str, ...], survey: Survey, encoding: str | None) -> Iterator[str]:
     yield f"# Proposed from {_comment(path.name)} ({survey.rows} rows). Every line is a guess: check it."
     yield f"title = {_text(_title(path))}"
     yield ""
@@ -143,9 +191,70 @@ def _data_lines(path: Path, file: str, tables: tuple[str, ...], survey: Survey, 
     if tables:
         others = f"    # other tables: {_comment(', '.join(tables[1:]))}" if len(tables) > 1 else ""
         yield f"table = {_text(tables[0])}{others}"
-    yield f"answer = {_text(guessed.answer)}    # {len(guessed.answers)} answers: {_listed(guessed.answers)}"
-    if guessed.unanswered:
-        yield f'blank = "no answer"    # {guessed.unanswered} rows have no answer and count as this option'
+    if encoding is not None:
+        yield f"encoding = {_text(encoding)}"
+
+
+DOUBT = """\
+# QUESTION: what is a row of this file? Its columns of numbers may be counts of answers side by side. Remove the
+# sign # before the line that is true. Nothing is counted before that: {rows} groups might be taken for {rows} people.
+# options = {options}    # counts of answers, a column each
+# answer = "..."    # rows are people: the column with their answer"""
+
+
+def _wide_lines(wide: OptionColumns) -> Iterator[str]:
+    """Counts side by side: the columns of the options and of the rows."""
+    parts = [f"columns = [{', '.join(map(_text, wide.columns))}]"]
+    parts += [f"uncounted = [{', '.join(map(_text, wide.uncounted))}]"] if wide.uncounted else []
+    parts += [f"total = {_text(wide.total)}"] if wide.total else []
+    options = f"{{{', '.join(parts)}}}"
+    if wide.is_sure:
+        added = f"; they add up to {wide.total}" if wide.total else ""
+        yield f"options = {options}    # counts side by side, a column per option{_comment(added)}"
+    else:
+        yield DOUBT.format(rows=wide.rows, options=_comment(options))
+    for name, value in (wide.sums or {}).items():
+        yield f"skip = {{{_quoted(name)} = [{_text(value)}]}}    # the row that adds up the others"
+        break
+    yield ""
+    for name in wide.others:
+        yield f"# Skipped: column {_comment(repr(name))} is no count of an answer."
+    for name in wide.labels:
+        yield f"[axes.{_key(name)}]"
+        yield f"column = {_text(name)}"
+        yield ""
+
+
+def _question_lines(guessed: Guess) -> Iterator[str]:
+    """Words about single questions, to be filled in."""
+    asked = guessed.questions
+    if asked is not None and SEVERAL:
+        yield "# What a question is called, and how it differs from the others:"
+        yield f"# [questions.{_comment(_quoted(asked.columns[0]))}]"
+        yield '# label = "..."'
+        yield ""
+
+
+def _data_lines(guessed: Guess) -> Iterator[str]:
+    asked = guessed.questions
+    if asked is not None:
+        listed = ", ".join(map(_text, asked.columns))
+        few = f": {_listed(asked.options)}" if asked.options else ""
+        said = f"{len(asked.columns)} questions{few}"
+        if SEVERAL:
+            yield f"answers = [{listed}]    # {said}; blank: did not answer it"
+        else:
+            yield f"answer = {_text(asked.columns[0])}    # one of {said}; a project for each of them:"
+            yield f"# answers = [{_comment(listed)}]"
+    else:
+        yield f"answer = {_text(guessed.answer)}    # {len(guessed.answers)} answers: {_listed(guessed.answers)}"
+    options = guessed.answers if asked is None else asked.options
+    is_ordered = guessed.is_ordered if asked is None else asked.is_ordered
+    if is_ordered:
+        yield f"options = [{', '.join(map(_text, options))}]"
+        yield "ordered = true    # a scale, from low to high; check the order"
+    if guessed.unanswered and not (asked is not None and SEVERAL):
+        yield f'blank = "skip"    # {guessed.unanswered} rows have no answer: these people are not counted'
     if guessed.missing:
         yield f"missing = [{', '.join(map(_text, guessed.missing))}]    # values that mean no answer or no category"
     if guessed.has_commas:

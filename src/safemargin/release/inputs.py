@@ -9,13 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from safemargin.core import (
     InputError,
     Onlooker,
     Table,
     Target,
+    frozen,
     onlooker_with_roll,
 )
+from safemargin.history.compare import check_same, overlap_notes
+from safemargin.history.entries import epsilon_left, person, roll_of, weaknesses
+from safemargin.history.file import open_ledger
+from safemargin.history.names import about, name_in
 from safemargin.io import (
     Countable,
     check_project_facts,
@@ -27,8 +34,6 @@ from safemargin.io import (
 from safemargin.release.axes import (
     renamed,
 )
-from safemargin.release.ledger.entries import check_same, epsilon_left, person, roll_of, weaknesses
-from safemargin.release.ledger.file import open_ledger
 from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.microdata import (
     inhabited,
@@ -37,13 +42,22 @@ from safemargin.release.microdata import (
     tabulate_people,
 )
 from safemargin.release.project import LedgerSection, Project
-from safemargin.release.recording import Book, remember
+from safemargin.release.recording import Book, bands_of, remember, wave_notes
 from safemargin.release.sealed import tabulate_elections
 
 
 def tabulate(project: Project) -> Table:
     """The population that a project describes."""
+    _one_question(project)
     return _tabulate(project, None)[0]
+
+
+def _one_question(project: Project) -> None:
+    if project.data is not None and project.data.has_questions:
+        raise InputError(
+            "data.answers: only `release` takes several questions; name one of them as data.answer "
+            '(with blank = "skip", as people who did not answer it are not counted)'
+        )
 
 
 def _tabulate(project: Project, source: Countable | None) -> tuple[Table, tuple[str, ...]]:
@@ -78,7 +92,8 @@ class Inputs:
     @property
     def target(self) -> Target:
         """What must not be learnt."""
-        return self.project.target if self.book is None else self.book.target
+        target = self.project.target if self.book is None else self.book.target
+        return _about(target, self.project, self.table)
 
     @property
     def slack(self) -> int:
@@ -86,25 +101,43 @@ class Inputs:
         return self.table.inconsistency.slack(int(self.table.totals.sum()))
 
 
+def _about(target: Target, project: Project, table: Table) -> Target:
+    """The target for the options of a table: the halves of a scale are secrets, too."""
+    schema, secrets = table.schema, target.secrets
+    secrets.check(schema.options)
+    if not schema.ordered_options:
+        return target
+    wide = secrets.wide or (project.data is not None and project.data.ordered == "wide")
+    return replace(target, secrets=replace(secrets, wide=wide).with_halves(schema.options))
+
+
 def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
+    _one_question(project)
     if source is None and project.data is not None:
         source = open_records(project.data)
     table, notes = _tabulate(project, source)
+    _about(project.target, project, table)
     for axis, category in project.target.sensitive:
         if category not in table.schema.axis(axis).index:
             raise InputError(f"target.sensitive.{axis}: there is no category {category!r}")
     # An earlier release may have listed a category in which nobody is left, so with a ledger all of them stay.
     table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
-    return Inputs(project, table, _onlookers(project, table, book), book, (*notes, *lock_notes(project)))
+    said = () if book is None else book.notes
+    said = (*notes, *said, *lock_notes(project), *wave_notes(book))
+    return Inputs(project, table, onlookers_of(project, table, book), book, said)
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
     contents = open_ledger(section.file)
-    entries = tuple(entry for entry in contents.entries if entry.population == section.population)
-    check_same(section.file, entries, section.population, section.cycle, table.schema)
-    target = project.target
+    entries = about(contents.entries, section.population)
+    # Under the name that the ledger has: people are kept under hashes that depend on it.
+    section = section.model_copy(update={"population": name_in(entries, section.population)})
+    rolls, bands = roll_of(table, "joint"), bands_of(project)
+    net = None if section.id is not None else rolls
+    check_same(section.file, entries, section.population, section.cycle, table.schema, net, bands)
+    target = _about(project.target, project, table)
     weaker = weaknesses(entries, target, section.epsilon_total)
     if weaker and section.weaker is None:
         raise InputError(
@@ -114,14 +147,13 @@ def _open_book(project: Project, section: LedgerSection, table: Table, source: C
     if project.protect == "noise" or any(axis.epsilon is not None for axis in table.schema.axes):
         left = epsilon_left(section.file, entries, section.epsilon_total)
         target = replace(target, epsilon_max=min(target.epsilon_max, left))
-    members = None
-    if section.id is not None:
-        people = tabulate_people(project, section.id, source)
-        members = {person(section.population, name): profile for name, profile in people.items()}
-    return Book(section, contents.chain, entries, members, target, tuple(weaker))
+    people = {} if section.id is None else tabulate_people(project, section.id, source)
+    members = {person(section.population, name): profile for name, profile in people.items()}
+    notes = overlap_notes(contents.entries, section.population, rolls, people)
+    return Book(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes))
 
 
-def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:
+def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     stated = [section.correlations for section in project.onlookers if section.correlations is not None]
     files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])
@@ -129,23 +161,38 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
     check_project_facts(tuple(facts.values()), table.schema)
     onlookers = []
     for section in project.onlookers:
-        onlooker = onlooker_with_roll(table, section.composition, section.name, section.knows_rule)
-        past = None
+        onlooker = _widened(onlooker_with_roll(table, section.composition, section.name, section.knows_rule), table)
+        past, apart = None, () if book is None else book.apart
         if book is not None:
             rolls = roll_of(table, section.composition)
             by_group = book.section.assume == "groups"
-            past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
+            past = remember(book.tied, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
         correlations = None if section.correlations is None else facts[section.correlations]
         if correlations is not None and not (correlations.is_exact and correlations.options):
             raise InputError(f"{section.correlations}: correlations need exact counts in 'count', by 'option'")
         held = tuple(facts[path] for path in section.facts)
-        onlooker = replace(onlooker, facts=held, past=past, correlations=correlations, posterior=section.posterior)
+        onlooker = replace(
+            onlooker, facts=held, past=past, apart=apart, correlations=correlations, posterior=section.posterior
+        )
         onlookers.append(onlooker)
     return tuple(onlookers)
 
 
+def _widened(onlooker: Onlooker, table: Table) -> Onlooker:
+    """Where turnout is apart, elections differ in who answered: every size of a group is as uncertain as the counts."""
+    slack = table.inconsistency.slack(int(table.totals.sum()))
+    if not (table.inconsistency.apart and slack):
+        return onlooker
+    rolls = tuple(
+        replace(roll, lower=frozen(np.maximum(roll.lower - slack, 0)), upper=frozen(roll.upper + slack))
+        for roll in onlooker.roll
+    )
+    return replace(onlooker, roll=rolls)
+
+
 DATA_KEYS = (
     "answer",
+    "answers",
     "options",
     "blank",
     "count",
@@ -187,7 +234,9 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countabl
             changed["data"] = project.data.model_copy(update=engine)
         return project.model_copy(update=changed), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
-        if name not in said:
+        if name not in said and not (
+            name == "answer" and ("answers" in said or isinstance(said.get("options"), Mapping))
+        ):
             raise InputError(f"{name} is missing: name {meaning}")
     is_distant = isinstance(data, str | Path) and is_address(str(data))
     if is_distant and isinstance(data, Path):  # the program's arguments, where a second slash is lost
@@ -202,7 +251,7 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countabl
             **(said["target"].stated() if isinstance(said.get("target"), Target) else said.get("target") or {}),
             **({"protect": said["protect"]} if "protect" in said else {}),
         },
-        **{key: said[key] for key in ("title", "onlookers", "ledger", "tables", "outputs") if key in said},
+        **{key: said[key] for key in ("title", "questions", "onlookers", "ledger", "tables", "outputs") if key in said},
     }
     if "roll" in said:
         content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}
@@ -229,12 +278,14 @@ def command_of(
     by: Sequence[str] | Mapping[str, Mapping[str, object]] | None,
     protect: str | None,
     target: Target | None,
+    answers: str | Sequence[str] | None = None,
 ) -> str:
     """How to make the release again; nothing where the data are in no file."""
     if not isinstance(data, str | Path) or is_address(str(data)):
         return ""
     names = [by] if isinstance(by, str) else list(by or ())
-    said = {"--answer": answer or "", "--by": ",".join(names), "--protect": protect or ""}
+    listed = answers if isinstance(answers, str) else ",".join(answers or ())
+    said = {"--answer": answer or "", "--answers": listed, "--by": ",".join(names), "--protect": protect or ""}
     if target is not None:
         said |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
     return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])

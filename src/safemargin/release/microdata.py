@@ -1,7 +1,8 @@
 """The rows of the data that count: those of one contest, without those to skip."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,19 @@ from safemargin.core import (
     frozen,
     row_keys,
 )
-from safemargin.io import BadText, Countable, Profiles, natural_order, open_counted, whole_number
+from safemargin.io import (
+    BadText,
+    Countable,
+    Profiles,
+    natural_order,
+    open_counted,
+    read_sheet,
+    suffix,
+    whole_number,
+)
 from safemargin.release.axes import TidyFile, build_axis, build_rolls, nest, read_rolls, recode, seen_categories
-from safemargin.release.columns import DataSection
+from safemargin.release.columns import SKIP, DataSection
+from safemargin.release.option_columns import OptionColumns, count_matrix
 from safemargin.release.project import Project
 from safemargin.ui import plural
 
@@ -42,7 +53,8 @@ def read_records(
     """
     opened = source or open_records(data)
     banded = [project.column(name) for name in project.axes if project.coding(name).bands]
-    wanted = tuple(dict.fromkeys([*columns, *data.contest, *data.skip]))
+    silent = [data.answer] if data.skips_blank else []
+    wanted = tuple(dict.fromkeys([*columns, *data.contest, *data.skip, *silent]))
     profiles, notes = opened.profiles(wanted, [*banded, *values, *data.contest, *data.skip]), []
     for column, value in data.contest.items():
         kept = _having(profiles, column, (value,))
@@ -57,7 +69,25 @@ def read_records(
             raise InputError(f"{data.place}: data.skip: no row is left without {column} = {', '.join(listed)!r}")
         notes.append(f"{_rows(profiles, left_out)}: {column!r} is {' or '.join(map(repr, listed))}.")
         profiles = profiles.where(~left_out)
+    if silent:
+        profiles, skipped = _answered(data, profiles)
+        notes += skipped
     return profiles, tuple(notes)
+
+
+def _answered(data: DataSection, profiles: Profiles) -> tuple[Profiles, list[str]]:
+    """The rows with an answer: a question is about those who answered it, and its roll counts them."""
+    labels, codes = profiles.column(data.answer)
+    if data.listed is None and SKIP in labels:
+        raise InputError(
+            f"{data.place}: column {data.answer!r}: {SKIP!r} is an answer here, and data.blank = {SKIP!r} says that "
+            "people without one are not counted; list the answers in data.options"
+        )
+    blank = np.array([not data.coding.category(label) for label in labels], dtype=bool)[codes]
+    if blank.all():
+        raise InputError(f"{data.place}: column {data.answer!r} is empty in every row; nobody answered")
+    said = f"{_rows(profiles, blank).replace('Skipped', 'Not counted:')} without an answer: {data.answer!r} is empty."
+    return profiles.where(~blank), [said] if blank.any() else []
 
 
 def _having(profiles: Profiles, column: str, values: tuple[str, ...]) -> BoolArray:
@@ -74,32 +104,81 @@ def tabulate_microdata(
 ) -> tuple[Table, tuple[str, ...]]:
     """Votes by all axes together, and the roll: given files, or the people in the data; and notes on skipped rows."""
     rolls = read_rolls(project, project.roll_files)
-    profiles, notes = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])
-    people = _people(data, profiles)
-    options, chosen = _answers(data, profiles, people)
-    coded_axes = [_axis(project, data.place, profiles, name, rolls) for name in project.axes]
+    source = source or open_records(data)
+    numbers = [data.count] if data.count else []
+    if data.side_by_side is not None:
+        numbers = [*data.side_by_side.used(getattr(source, "columns", ()))]
+    asked = tuple(dict.fromkeys([*_columns(project), *([data.answer] if data.answer else []), *numbers]))
+    profiles, notes = read_records(project, data, asked, source, numbers)
+    if data.side_by_side is not None:
+        options, chosen, people, profiles = _counted(project, data, data.side_by_side, profiles)
+    else:
+        people = people_of(data, profiles)
+        options, chosen = _answers(data, profiles, people)
+    coded_axes = [coded_axis(project, data.place, profiles, name, rolls) for name in project.axes]
     axes = tuple(axis for axis, _ in coded_axes)
-    schema = Schema(axes, options)
+    schema = Schema(axes, options, bool(data.ordered))
     codes = np.empty((len(people), len(axes)), dtype=np.int64)
     for position, (_, column) in enumerate(coded_axes):
         codes[:, position] = column
     votes = _pivoted(schema, codes, chosen, people)
     if not len(votes.counts):
-        raise InputError(f"{data.place}: column {data.count!r} counts nobody; the table is empty")
+        raise InputError(f"{data.place}: column {data.count or options[0]!r} counts nobody; the table is empty")
     if not rolls:
         counted = Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
         return Table(schema, (votes,), (counted,)), notes
     return Table(schema, (votes,), build_rolls(rolls, schema, (votes,))), notes
 
 
-def _columns(project: Project, data: DataSection) -> tuple[str, ...]:
+def _columns(project: Project) -> list[str]:
     wanted = [project.column(name) for name in project.axes]
     for axis in project.axes.values():
         wanted += axis.levels or ()
-    return tuple(dict.fromkeys([*wanted, data.answer, *([data.count] if data.count else [])]))
+    return wanted
 
 
-def _people(data: DataSection, profiles: Profiles) -> IntArray:
+def _counted(
+    project: Project, data: DataSection, section: OptionColumns, profiles: Profiles
+) -> tuple[tuple[str, ...], IntArray, IntArray, Profiles]:
+    """Counts side by side: the options, and for every profile and option its code, its people and the profile."""
+    people = side_by_side_counts(project, data, section, profiles)
+    names = [data.labels.get(name, name) for name in section.options]
+    options = tuple(dict.fromkeys(names))
+    places = np.array([options.index(name) for name in names], dtype=np.int64)
+    rows = np.repeat(np.arange(len(people)), len(names))
+    repeated = Profiles(profiles.columns, profiles.labels, profiles.codes[rows], profiles.counts[rows])
+    return options, np.tile(places, len(people)), people.ravel(), repeated
+
+
+def side_by_side_counts(project: Project, data: DataSection, section: OptionColumns, profiles: Profiles) -> IntArray:
+    """People by profile and option."""
+    columns = [profiles.column(name) for name in profiles.columns]
+    texts = {
+        name: [labels[code] for code in codes.tolist()]
+        for name, (labels, codes) in zip(profiles.columns, columns, strict=True)
+    }
+    named = [project.column(name) for name in project.axes]
+    place = partial(_line, data, texts, named)
+    counts = count_matrix(data.place, section, {n: t for n, t in texts.items() if n not in named}, place, data.decimal)
+    return counts * profiles.counts[:, None]
+
+
+def _line(data: DataSection, texts: Mapping[str, Sequence[str]], named: Sequence[str], row: int) -> str:
+    """What a message calls a row of counts: its line, where the file is text, and the categories it is about."""
+    cell = ", ".join(f"{name} {texts[name][row]!r}" for name in named)
+    if data.file is None or data.encoding is not None or suffix(data.file) not in (".csv", ".tsv", ".txt"):
+        return f"row with {cell}"
+    try:
+        sheet = read_sheet(data.file)
+    except InputError:
+        return f"row with {cell}"
+    lines = zip(*(sheet.columns.get(name, ()) for name in texts), strict=False)
+    sought = tuple(texts[name][row] for name in texts)
+    found = next((place for place, values in enumerate(lines) if values == sought), None)
+    return f"row with {cell}" if found is None else f"{sheet.place(found)} ({cell})"
+
+
+def people_of(data: DataSection, profiles: Profiles) -> IntArray:
     """How many people each profile stands for."""
     if data.count is None:
         return profiles.counts
@@ -125,11 +204,11 @@ def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[t
         silent = np.array([not answer for answer in answers], dtype=bool)[codes]
         nobody_said = int(people[silent].sum())
         raise InputError(
-            f"{data.place}: column {data.answer!r} is empty for {nobody_said} people; set data.blank to what that "
-            "means (or data.skip to skip these rows)"
+            f"{data.place}: column {data.answer!r} is empty for {nobody_said} people; set data.blank = 'skip' if "
+            "they are not to be counted, or to the option that this means"
         )
-    seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
-    options = tuple(dict.fromkeys(map(coding.label, data.options))) if data.options else tuple(seen)
+    seen = sorted({*answers, *([data.blank] if data.blank and not data.skips_blank else [])}, key=natural_order)
+    options = tuple(dict.fromkeys(map(coding.label, data.listed))) if data.listed else tuple(seen)
     places = {option: code for code, option in enumerate(options)}
     for answer in answers:
         if answer not in places:
@@ -140,7 +219,7 @@ def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[t
     return options, recode(answers, codes, places)
 
 
-def _axis(
+def coded_axis(
     project: Project, path: Path, profiles: Profiles, name: str, rolls: tuple[TidyFile, ...]
 ) -> tuple[Axis, IntArray]:
     """An axis, and the category of each profile."""

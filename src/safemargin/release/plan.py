@@ -204,6 +204,8 @@ class Certificate:
     rule: str = "not shown"
     """`rerun` if it holds against an onlooker who knows the rule: the program publishes the same for every witness."""
     witnesses: int = 0
+    earlier: str = "not"
+    """How earlier releases were held together with this one: `jointly`, `group by group`, or `not` at all."""
 
 
 @dataclass(frozen=True)

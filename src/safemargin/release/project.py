@@ -3,25 +3,23 @@
 It holds what a user wrote and nothing about the data themselves; `read_inputs` reads those.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.core import RESERVED, SIGN, InputError, Target, TooLargeError
+from safemargin.core import RESERVED, InputError, Secrets, Target, TooLargeError
 from safemargin.io import (
     PHRASES,
     ConfigSection,
     File,
     Files,
     Name,
-    Names,
-    distinct,
     dotted_key,
     parse_toml,
     read_text,
@@ -30,11 +28,13 @@ from safemargin.io import (
 )
 from safemargin.release.coding import Coding
 from safemargin.release.columns import AxisSection, DataSection, Values
-from safemargin.release.plan import Wanted, wanted_margins
+from safemargin.release.option_columns import OptionColumns
+from safemargin.release.plan import Wanted
+from safemargin.release.question_sections import OutputsSection, QuestionSection, QuestionTablesSection
+from safemargin.release.waves import check_waves
 
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["auto", "merge", "noise", "suppress"]
-Format = Literal["csv", "parquet", "json", "px", "sdmx.csv"]
 MOST_AXES = 60
 
 
@@ -43,6 +43,13 @@ class TalliesSection(ConfigSection):
 
     files: Mapping[Name, File] = Field(min_length=1, description="axis = file with columns axis, option, count")
     total: File | None = Field(default=None, description="the total, its own election: columns option, count")
+    options: OptionColumns | None = Field(
+        default=None, description="where the files have a column of counts per option: {columns = [...]}"
+    )
+    turnout: Literal["option", "apart"] = Field(
+        default="option",
+        description="apart: tables are about those who answered, whose number in every group is taken as known",
+    )
     tolerance: float = Field(
         default=0.02,
         description="largest accepted disagreement of totals, as a share of the votes",
@@ -74,12 +81,16 @@ class TargetSection(ConfigSection):
     sensitive: Mapping[Name, Values] = Field(
         default={}, description='categories to protect whatever their size, as in {religion = ["Jewish", "Sikh"]}'
     )
+    secrets: Any = Field(
+        default="choice",
+        description='"choice" (which option), "both" (also that nobody chose one), or by option, as in '
+        '{default = "choice", ill = "both", "no view" = "none", sets = [["Left", "Green"]]}',
+        json_schema_extra={"oneOf": [{"enum": ["choice", "both"]}, {"type": "object"}]},
+    )
     protect: Protection = Field(default="auto", description="what is done with near-unanimous groups")
-
-    @field_rule("protect", mode="before")
-    @classmethod
-    def _former_name(cls, value: object) -> object:
-        return "suppress" if value == "withhold" else value  # the name until version 0.1
+    allow: Literal["linear"] | None = Field(
+        default=None, description="publish cells that only fractional tables show to be safe; the statement says so"
+    )
 
     @model_rule(mode="after")
     def _is_a_target(self) -> Self:
@@ -89,7 +100,8 @@ class TargetSection(ConfigSection):
     def build(self) -> Target:
         """The target as a value of the model."""
         pairs = tuple((axis, category) for axis, names in self.sensitive.items() for category in names)
-        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard, pairs)
+        secrets, allow = Secrets.parse(self.secrets), self.allow or ""
+        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard, pairs, secrets, allow)
 
 
 class OnlookerSection(ConfigSection):
@@ -107,41 +119,6 @@ class OnlookerSection(ConfigSection):
     correlations: File | None = Field(default=None, description="tidy counts that show them how answers hang together")
 
 
-class MarginsSection(ConfigSection):
-    """Tables of several axes to publish beside single ones, as many as are safe together."""
-
-    margins: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
-        default=(), description='tables of several axes to publish if that is safe, as in [["site", "age"]]'
-    )
-    pairs: Literal["all"] | None = Field(default=None, description="ask for every pair of axes")
-    order: int = Field(default=1, ge=1, le=6, description="ask for every table of up to so many axes")
-    weights: Mapping[Name, float] = Field(
-        default={}, description='what a table counts for, as in {"site x age" = 2.0}; default: its number of cells'
-    )
-
-    def renamed(self, names: Mapping[str, str]) -> Self:
-        """The same tables where axes have other names."""
-        margins = tuple(tuple(names.get(axis, axis) for axis in margin) for margin in self.margins)
-        weights = {SIGN.join(names.get(axis, axis) for axis in k.split(SIGN)): v for k, v in self.weights.items()}
-        return self.model_copy(update={"margins": margins, "weights": weights})
-
-    def wanted(self, axes: Sequence[str], section: str) -> tuple[Wanted, ...]:
-        """The margins of `axes` that are asked for, in the section with this name."""
-        return wanted_margins(axes, self.margins, max(self.order, 2 if self.pairs else 1), self.weights, section)
-
-
-class OutputsSection(MarginsSection):
-    """What a release is written as; until version 0.1 also the tables of several axes."""
-
-    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False), AfterValidator(distinct)] = (
-        "csv",
-        "json",
-    )
-    quote_formulas: bool = Field(
-        default=False, description="put an apostrophe before labels in CSV files that a spreadsheet would run"
-    )
-
-
 class LedgerSection(ConfigSection):
     """What was published before about the same population, and where this release is recorded."""
 
@@ -149,6 +126,10 @@ class LedgerSection(ConfigSection):
     population: Name = Field(description="whom the release is about")
     cycle: Name = Field(description="which of its releases this is, such as the year")
     id: Name | None = Field(default=None, description="column of the data that names a person in every cycle")
+    answers: Literal["kept", "new"] | None = Field(
+        default=None,
+        description='"kept": the same answers are published again, or more of them; "new": people were asked again',
+    )
     turnover: Literal["net"] | None = Field(
         default=None, description="without id: only net changes of the rolls between cycles are compared"
     )
@@ -185,10 +166,11 @@ class Project(ConfigSection):
     axes: Mapping[Name, AxisSection] = Field(min_length=1, description="the demographic axes, in order")
     aims: TargetSection = Field(default=TargetSection(), alias="target")
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
-    tables: MarginsSection = MarginsSection()
+    tables: QuestionTablesSection = QuestionTablesSection()
     outputs: OutputsSection = OutputsSection()
     ledger: LedgerSection | None = None
     outcome: OutcomeSection = OutcomeSection()
+    questions: Mapping[Name, QuestionSection] = Field(default={}, description="what each of data.answers asks")
 
     @classmethod
     def load(cls, path: Path | str) -> "Project":
@@ -239,10 +221,11 @@ class Project(ConfigSection):
 
     @property
     def target(self) -> Target:
-        """What must not be learnt; sensitive categories under the labels that are published."""
-        target = self.aims.build()
-        pairs = [(axis, self.coding(axis).label(category)) for axis, category in target.sensitive]
-        return replace(target, sensitive=tuple(pairs))
+        """What must not be learnt; sensitive categories and secrets under the labels that are published."""
+        target, data = self.aims.build(), self.data
+        pairs = tuple((axis, self.coding(axis).label(category)) for axis, category in target.sensitive)
+        labels = {} if data is None else {option: data.coding.label(option) for option in target.secrets.named}
+        return replace(target, sensitive=pairs, secrets=target.secrets.renamed(labels))
 
     @property
     def protect(self) -> Protection:
@@ -294,7 +277,8 @@ class Project(ConfigSection):
         if self.tallies is not None:
             self._check_elections(self.tallies)
         if self.ledger is not None:
-            self._check_turnover(self.ledger)
+            is_listed = self.data is not None and self.data.count is None and self.roll is None
+            check_waves(self.ledger.answers, self.ledger.id, self.ledger.turnover, is_listed)
         for name in self.aims.sensitive:
             if name not in self.axes:
                 raise InputError(f"target.sensitive.{name}: there is no axis {name!r}")
@@ -308,24 +292,20 @@ class Project(ConfigSection):
         asked, section = (self.tables, "tables") if self.tables.model_fields_set else (self.outputs, "outputs")
         return asked.wanted(tuple(self.axes), section)
 
-    def _check_turnover(self, ledger: LedgerSection) -> None:
-        if (ledger.id is None) == (ledger.turnover is None):
-            raise InputError(
-                'ledger: give one of id (the column that names people in every cycle) and turnover = "net" (only net '
-                "changes between cycles are compared, so people who came and went at once are not protected)"
-            )
-        if ledger.id is not None and (self.data is None or self.data.count is not None or self.roll is not None):
-            raise InputError(f"ledger.id = {ledger.id!r}: needs [data] with a row per person, and no [roll]")
-
     def _check_columns(self, data: DataSection) -> None:
+        counts = data.side_by_side
+        taken = {data.answer, data.count} if counts is None else {*counts.columns, *counts.uncounted, counts.total}
         if data.count == data.answer:
             raise InputError(
                 f"data.count = {data.count!r}: is the column with the answer; name the column that counts people"
             )
         for name, axis in self.axes.items():
             for column in (self.column(name), *(axis.levels or ())):
-                if column in (data.answer, data.count):
-                    raise InputError(f"axes.{name}: column {column!r} is already data.answer or data.count")
+                if column in (data.answers if isinstance(data.answers, tuple) else ()):
+                    raise InputError(f"axes.{name}: column {column!r} is also a question (data.answers); remove one")
+                if column in taken:
+                    what = "data.answer or data.count" if counts is None else "a column of data.options"
+                    raise InputError(f"axes.{name}: column {column!r} is already {what}")
 
     def _check_elections(self, tallies: TalliesSection) -> None:
         if self.roll is None:
@@ -347,7 +327,8 @@ SECTIONS: Mapping[str, type[ConfigSection]] = {
     "axes": AxisSection,
     "target": TargetSection,
     "onlookers": OnlookerSection,
-    "tables": MarginsSection,
+    "questions": QuestionSection,
+    "tables": QuestionTablesSection,
     "outputs": OutputsSection,
     "ledger": LedgerSection,
     "outcome": OutcomeSection,
@@ -373,7 +354,7 @@ def _explained(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     location, kind = problem["loc"], problem["type"]
     key = dotted_key(location)
-    if kind == "missing":
+    if kind in ("missing", "missing_key"):
         meaning = _fields(location).get(str(location[-1]))
         return f"{key} is missing: {meaning}" if meaning else f"{key} is missing"
     said = f"{key}{shown_value(problem['input'])}"

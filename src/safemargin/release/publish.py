@@ -1,13 +1,12 @@
 """From a plan to tables, and from tables to the bytes of files. Nothing is written here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from safemargin.bounds import digest, manifest_digest
 from safemargin.core import (
     Guarantee,
     InputError,
@@ -33,9 +32,10 @@ from safemargin.io import (
     roll_bytes,
     rows_of,
 )
-from safemargin.release.plan import Action, Certificate, Plan
+from safemargin.release.fields import Fields
+from safemargin.release.plan import Action, Plan
 from safemargin.release.report.public import public_page
-from safemargin.release.witnesses import WITNESSES, Carried
+from safemargin.release.witnesses import Carried, auditor_files
 from safemargin.samplers import Geometric
 
 PAGE = "index.html"
@@ -134,82 +134,77 @@ def _with_noise(
 
 def release_files(
     publication: Publication,
-    certificate: Certificate,
+    fields: Fields,
+    carried: Carried | str,
     *,
     formats: Sequence[str],
     quote_formulas: bool = False,
     orders: Mapping[str, tuple[str, ...]],
     onlookers: Sequence[str] = (),
-    title: str = "",
     ledger: Mapping[str, str] | None = None,
     inconsistency: Mapping[str, object] | None = None,
-    carried: Carried | str = "",
     attacks: Sequence[Mapping[str, object]] = (),
-) -> dict[str, bytes]:
-    """Every file of a release by name: tables in each format, certificate, page, and the manifest with their hashes.
+    salt: str | None = None,
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Every file for the public, by name, and every file for auditors.
 
-    `ledger` is what the manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed
-    totals are apart. `carried` are the witnesses of the certificate, or why they are not carried; `attacks` those
-    that were tried, by onlooker, and those that were not and why.
+    These are tables in each format, certificate, page, and the manifest, which commits to the folder for auditors.
+
+    `fields` are those of the certificate; `carried` are its witnesses, or why there are none. `ledger` is what the
+    manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed totals are apart;
+    `attacks` those that were tried, by onlooker, and those that were not and why; `salt` is as in
+    `auditor_files`.
     """
-    files = _table_files(publication.tables, formats, quote_formulas, orders)
+    auditors = auditor_files(carried, salt)
+    files: dict[str, bytes] = {}
+    stated_tables = []
+    for table, stated in zip(publication.tables, _tables(fields), strict=True):
+        own = _table_files(table, formats, quote_formulas, orders, files)
+        files |= own
+        stated_tables.append({**stated, "files": {name: hash_bytes(content) for name, content in own.items()}})
+    certificate = {**fields, "tables": stated_tables, "auditors": hash_bytes(auditors[MANIFEST])}
+    files["certificate.json"] = json_bytes(certificate)
     hashes = {name: hash_bytes(content) for name, content in files.items()}
-    held: dict[str, object] = {"reason": carried}
-    if isinstance(carried, Carried):
-        files[WITNESSES] = carried.masked(digest(hashes))
-        hashes[WITNESSES] = hash_bytes(files[WITNESSES])
-        held = {"file": WITNESSES, "tables": len(carried.tables)}
-    public: dict[str, object] = {
-        "schema": 1,
-        "title": title,
-        "target": {**publication.target.stated(), "guard": publication.target.band},
-        "onlookers": list(onlookers),
-        "rule": certificate.rule,
-        "rule_text": publication.rule,
-        "attacks": [dict(each) for each in attacks],
-        **({} if inconsistency is None else {"inconsistency": dict(inconsistency)}),
-    }
-    guarantees = [document(guarantee) for guarantee in publication.guarantees]
-    stated: dict[str, object] = {**public, "statement": certificate.statement, "guarantees": guarantees}
-    if ledger is not None:
-        stated["ledger"] = dict(ledger)
-    # Each names the other: the certificate what the manifest states, the manifest the bytes of the certificate.
-    bound = {"carried": held, "manifest": manifest_digest(stated), "files": hashes}
-    files["certificate.json"] = json_bytes({**public, **asdict(certificate), **bound})
-    hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     page = public_page(
-        title,
-        publication.tables,
-        certificate,
-        hashes,
-        orders=orders,
-        onlookers=onlookers,
-        rule=publication.rule,
+        certificate, publication.tables, hashes, orders=orders, onlookers=onlookers, rule=publication.rule
     )
     files[PAGE] = page.encode()
     hashes[PAGE] = hash_bytes(files[PAGE])
-    files[MANIFEST] = manifest_bytes(stated, hashes)
-    return files
+    common = {key: certificate[key] for key in ("schema", "kind", "title", "statement", "auditors")}
+    said: dict[str, object] = {
+        **common,
+        "target": {**publication.target.stated(), "guard": publication.target.band},
+        "onlookers": list(onlookers),
+        "rule": fields["rule"]["label"],
+        "rule_text": publication.rule,
+        "attacks": [dict(each) for each in attacks],
+        **({} if inconsistency is None else {"inconsistency": dict(inconsistency)}),
+        "guarantees": [document(guarantee) for guarantee in publication.guarantees],
+        **({} if ledger is None else {"ledger": dict(ledger)}),
+    }
+    files[MANIFEST] = manifest_bytes(said, hashes)
+    return files, auditors
+
+
+def _tables(fields: Fields) -> list[Fields]:
+    tables: list[Fields] = fields["tables"]
+    return tables
 
 
 def _table_files(
-    tables: Sequence[PublishedTable],
+    table: PublishedTable,
     formats: Sequence[str],
     quote_formulas: bool,
     orders: Mapping[str, tuple[str, ...]],
+    others: Mapping[str, bytes],
 ) -> dict[str, bytes]:
-    """Every table in each format, by file name."""
-    files: dict[str, bytes] = {}
-    taken = {"certificate", "manifest", "index", "witnesses"}
-    for table in tables:
-        rows = rows_of(table, orders)
-        name = file_name(table.name)
-        while {name.lower(), f"{name}.sdmx".lower()} & taken:  # an axis may be called like another file
-            name = f"by_{name}"
-        taken |= {name.lower(), f"{name}.sdmx".lower()}
-        for form in formats:
-            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if "csv" in form and quote_formulas else rows)
-    return files
+    """One table in each format, by file name; `others` are the files that have names already."""
+    taken = {"certificate", "manifest", "index", *(name.partition(".")[0].lower() for name in others)}
+    rows, name = rows_of(table, orders), file_name(table.name)
+    while name.partition(".")[0].lower() in taken:  # an axis may be called like another file
+        name = f"by_{name}"
+    quoted = quoted_formulas(rows) if quote_formulas else rows
+    return {f"{name}.{form}": WRITERS[form](quoted if "csv" in form else rows) for form in formats}
 
 
 def frame_of(rows: Sequence[Mapping[str, object]]) -> Any:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from safemargin.bounds import build_system, certify, certify_with_earlier, totals_of
 from safemargin.core import (
@@ -20,9 +21,9 @@ from safemargin.core import (
     onlooker_with_roll,
     roll_margin,
 )
+from safemargin.history.chain import Chain
+from safemargin.history.entries import Entry, Person, budget, recommended_kappa, roll_of, same_wave
 from safemargin.release.decide.split import slack_of
-from safemargin.release.ledger.chain import Chain
-from safemargin.release.ledger.entries import Entry, Person, budget, recommended_kappa, roll_of
 from safemargin.release.plan import Plan
 from safemargin.release.project import LedgerSection, Project
 from safemargin.ui import Document
@@ -39,6 +40,18 @@ class Book:
     target: Target = Target()
     weaker: tuple[str, ...] = ()
     """In which way the target is weaker than earlier ones; the reason is `section.weaker`."""
+    notes: tuple[str, ...] = ()
+    """Which other populations of the ledger may hold the same people."""
+
+    @property
+    def tied(self) -> tuple[Entry, ...]:
+        """The earlier releases of the same answers, which are held together with the present one."""
+        return same_wave(self.entries, self.section.answers or "")
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The cycles of earlier releases of other answers: people were asked again since."""
+        return tuple(entry.cycle for entry in self.entries[: len(self.entries) - len(self.tied)])
 
 
 def held_to_earlier(
@@ -48,10 +61,10 @@ def held_to_earlier(
     plan = replace(plan, notes=(*plan.notes, f"The target is weaker: {book.weaker[0]}. Reason: {book.section.weaker}."))
     slack = slack_of(table)
     for onlooker in onlookers:
-        for entry in book.entries if onlooker.past is not None else ():
+        for entry in book.tied if onlooker.past is not None else ():
             totals = totals_of(entry.tables, entry.options)
             assert totals is not None and onlooker.past is not None
-            limits = entry.target.limits(totals.tolist(), entry.people)
+            limits = entry.target.limits(totals.tolist(), entry.people, entry.options)
             joint = replace(onlooker, roll=onlooker_with_roll(table, "joint").roll)
             alone = certify(build_system(publication.tables, joint, slack), limits)
             proofs = alone, certify_with_earlier(publication.tables, onlooker.past, limits, slack)
@@ -86,18 +99,41 @@ def entry_of_release(project: Project, table: Table, book: Book, publication: Pu
         epsilon=sum(guarantee.epsilon or 0.0 for guarantee in publication.guarantees),
         epsilon_total=book.section.epsilon_total,
         weaker=(book.section.weaker or "") if book.weaker else "",
+        answers=book.section.answers or "",
+        bands=bands_of(project),
     )
+
+
+def bands_of(project: Project) -> dict[str, list[str]]:
+    """The edges of the axes of a project that are cut from numbers or dates."""
+    return {
+        name: [str(edge) if isinstance(edge, date) else f"{edge:f}" for edge in edges]
+        for name in project.axes
+        if (edges := project.coding(name).bands)
+    }
 
 
 def inconsistency_notes(table: Table) -> list[str]:
     """How many people answered sealed elections differently, in words."""
     if not table.inconsistency.totals:
         return []
+    apart = []
+    if table.inconsistency.apart:
+        apart.append("Tables are about those who answered. How many people of each group did is taken as known.")
     delta, low, high = (f"{100 * share:.2g} %" for share in table.inconsistency.estimate)
     return [
+        *apart,
         f"Sealed elections: an estimated {delta} of the people ({low} to {high}, with 95 % confidence) answered "
-        "another election otherwise than the binding one."
+        "another election otherwise than the binding one, or only one of the two.",
     ]
+
+
+def wave_notes(book: "Book | None") -> list[str]:
+    """That earlier releases are about other answers of the same people, in words."""
+    if book is None or not book.apart:
+        return []
+    cycles = " and ".join(book.apart)
+    return [f"People were asked again since {cycles}: nothing is concluded from the answers given then."]
 
 
 def floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str]:
@@ -124,6 +160,7 @@ def ledger_document(book: Book | None, entry: Entry | None) -> Document | None:
         "cycle": book.section.cycle,
         "recorded": entry is not None,
         "earlier": [earlier.cycle for earlier in book.entries],
+        "answers": book.section.answers,
         "budget": budget(entries).document(),
     }
 

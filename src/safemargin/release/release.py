@@ -16,59 +16,48 @@ from weakref import WeakSet
 
 from rich.console import Console
 
-from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings, tried_document
-from safemargin.audit.rerun import Rerun
-from safemargin.audit.situation import Finding, people_in
 from safemargin.bounds import whole_searches
 from safemargin.core import (
-    IntArray,
-    Onlooker,
     Progress,
-    Publication,
-    PublishedTable,
     RefusedError,
-    Table,
-    Tally,
     Target,
-    frozen,
     no_progress,
     numbered,
     one_thread,
-    onlooker_with_roll,
 )
+from safemargin.history.entries import Entry
+from safemargin.history.file import record
+from safemargin.history.folders import PUBLISHED
 from safemargin.io import (
+    AUDITORS,
     MANIFEST,
     check_folder,
     hash_bytes,
-    rows_of,
     write_folder,
 )
-from safemargin.release.decide.decide import decide
-from safemargin.release.decide.maximise import maximise, withdraw_margins
+from safemargin.release.carry import carried_by
 from safemargin.release.decide.search import TABLES_STEP
 from safemargin.release.demo import write_city
-from safemargin.release.draft import Draft, confidential_files, draft_document
-from safemargin.release.explain import carried_by, explain
+from safemargin.release.draft import Draft, confidential_files
+from safemargin.release.drafting import draft_of
+from safemargin.release.fields import certificate_fields
 from safemargin.release.inputs import Inputs, command_of, project_of, read_inputs
-from safemargin.release.ledger.entries import Entry
-from safemargin.release.ledger.file import PUBLISHED, record
 from safemargin.release.ledger.locks import log_change
-from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
-from safemargin.release.publish import PAGE, frame_of, publish, release_files, roll_file
+from safemargin.release.plan import Certificate, Plan
+from safemargin.release.publish import PAGE, frame_of, release_files
+from safemargin.release.question_draft import draft_questions
+from safemargin.release.question_files import questions_files
+from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
     Book,
     entry_of_release,
-    floor_notes,
-    held_to_earlier,
-    inconsistency_notes,
     ledger_document,
 )
 from safemargin.release.report.alternatives import SECONDS, alternatives
 from safemargin.release.report.context import is_wanting
-from safemargin.release.report.exposed import exposed
-from safemargin.ui import Document, Report, Result, plural, show_report
-from safemargin.voting.result import result_document, result_privacy, result_section
+from safemargin.release.tried import tried_remedies
+from safemargin.ui import Document, Report, Result, show_report
 
 _ISSUED: "WeakSet[Release]" = WeakSet()
 """What the gate let through. A copy, an unpickled one or one made by hand is not in it."""
@@ -87,6 +76,7 @@ class Release(Result):
 
     _draft: Draft
     _files: Mapping[str, bytes]
+    _auditors: Mapping[str, bytes]
     _record: "tuple[Book, Entry] | None"
 
     def __new__(cls, *_: object, **__: object) -> "Release":
@@ -134,18 +124,18 @@ class Release(Result):
     @property
     def tables(self) -> dict[str, Any]:
         """Every published table as a DataFrame, by name."""
-        return {table.name: self.frame(table.name) for table in self._passed.publication.tables}
+        return {name: self.frame(name) for name in self._passed.published_rows}
 
     def frame(self, name: str) -> Any:
         """One published table as a DataFrame: the rows of its file."""
-        by_name = {table.name: table for table in self._passed.publication.tables}
+        by_name = self._passed.published_rows
         if name not in by_name:
             raise KeyError(f"there is no published table {name!r}; there are {', '.join(by_name)}")
-        return frame_of(rows_of(by_name[name], self._draft.orders))
+        return frame_of(by_name[name])
 
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json`; files are named as they are, or will be, in `folder`."""
-        return draft_document(self._passed, folder, tuple(self._files))
+        return self._passed.document(folder, tuple(self._files))
 
     def show(self, console: Console, folder: Path | str | None = None, explain: bool = False) -> None:
         """Print what is published; with `explain` also whom each omitted table of several axes would expose."""
@@ -160,12 +150,14 @@ class Release(Result):
         return hash_bytes(self._files[MANIFEST])
 
     def write(self, path: Path | str, names: Sequence[str] = ()) -> Path:
-        """Write the release into a new folder, the public part under `published`, and record it in its ledger.
+        """Write the release into a new folder, the public part under `published`, what auditors may hold under
+        `auditors`, and record it in its ledger.
 
         `names` are who decided it and who checked it, for the decision record.
         """
         folder, draft = Path(path), self._passed
         files = {f"{PUBLISHED}/{name}": content for name, content in self._files.items()}
+        files |= {f"{AUDITORS}/{name}": content for name, content in self._auditors.items()}
         files |= confidential_files(draft, self.to_json(folder), folder, True, self._manifest, names)
         if self._record is None:
             write_folder(folder, files)
@@ -179,9 +171,11 @@ def release(
     data: object,
     *,
     answer: str | None = None,
+    answers: str | Sequence[str] | None = None,
     by: Sequence[str] | Mapping[str, Mapping[str, object]] | None = None,
     roll: object = None,
-    options: Sequence[str] | None = None,
+    questions: Mapping[str, Mapping[str, object]] | None = None,
+    options: Sequence[str] | Mapping[str, object] | None = None,
     blank: str | None = None,
     count: str | None = None,
     missing: Sequence[str] | None = None,
@@ -207,34 +201,57 @@ def release(
 
     `data` is a project (a `Project` or a `.toml` file), which says everything itself; or a data file, an address, a
     DataFrame, an Arrow table or rows, and then `answer` names the column with the answers and `by` the columns to count
-    by (or maps each to what a project file says about an axis). The other arguments are the sections of a project file.
-    `RefusedError.draft` says what was tried and why it is unsafe. `alternatives` computes every other choice that a
-    report lists, however long that takes.
+    by (or maps each to what a project file says about an axis). With several questions, `answers` names their columns,
+    or is a pattern such as `"q*"`, and `questions` says more about each. The other arguments are the sections of a
+    project file. `RefusedError.draft` says what was tried and why it is unsafe. `alternatives` computes every other
+    choice that a report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
     said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
     project, source = project_of(data, said)
     progress = numbered(progress, STEPS)
     progress("reading")
-    seconds = math.inf if alternatives else SECONDS
-    return pass_gate(read_inputs(project, source), progress, command_of(data, answer, by, protect, target), seconds)
+    seconds, command = math.inf if alternatives else SECONDS, command_of(data, answer, by, protect, target, answers)
+    if project.data is not None and project.data.has_questions:
+        return _pass_questions(read_questions(project, source), progress, command)
+    return pass_gate(read_inputs(project, source), progress, command, seconds)
 
 
-def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "", seconds: float = SECONDS) -> Release:
-    """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
+def _pass_questions(inputs: QuestionInputs, progress: Progress, command: str) -> Release:
+    """The gate for several questions: one release, if each of them is certified and every attack failed."""
     with one_thread(), whole_searches():
-        return _pass_gate(inputs, progress, command, seconds)
+        draft = replace(draft_questions(inputs, progress), command=command)
+        if not draft.is_sound:
+            raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
+        progress("writing")
+        return _issued(draft, questions_files(draft, inputs.project), {}, None)
 
 
-def _pass_gate(inputs: Inputs, progress: Progress, command: str, seconds: float) -> Release:
-    started = time.process_time()
-    draft = replace(_draft(inputs, progress), command=command)
+def pass_gate(
+    inputs: Inputs,
+    progress: Progress = no_progress,
+    command: str = "",
+    seconds: float = SECONDS,
+    salt: str | None = None,
+) -> Release:
+    """The only place where a `Release` comes from: everything that it rests on is computed here, from the data.
+
+    `salt` hides the folder for auditors where several parties compute one release; otherwise it is drawn.
+    """
+    with one_thread(), whole_searches():
+        return _pass_gate(inputs, progress, command, seconds, salt)
+
+
+def _pass_gate(inputs: Inputs, progress: Progress, command: str, seconds: float, salt: str | None) -> Release:
+    started, draft = time.process_time(), replace(draft_of(inputs, progress), command=command)
     if is_wanting(draft) or math.isinf(seconds):
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         taken = time.process_time() - started
+        causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), seconds)
         left = seconds - taken if taken < seconds / 2 else 0.0
-        draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt, left))
+        others = alternatives(draft, project.protect, inputs.target, attempt, left)
+        draft = replace(draft, alternatives=others, causes=causes, tried=tried)
     if inputs.book is not None:
         log_change(inputs.project)
     if not draft.is_sound:
@@ -242,26 +259,40 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, seconds: float)
         raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
     progress("writing")
     project = inputs.project
-    files = release_files(
+    fields = certificate_fields(
+        draft.publication, draft.plan.certificate, inputs.table, inputs.onlookers, project.title
+    )
+    files, auditors = release_files(
         draft.publication,
-        draft.plan.certificate,
+        fields,
+        carried_by(project, inputs.table, inputs.onlookers, draft.plan, draft.publication, fields),
         formats=project.outputs.formats,
         quote_formulas=project.outputs.quote_formulas,
         orders=draft.orders,
         onlookers=draft.onlookers,
-        title=project.title,
         ledger=None if inputs.book is None else inputs.book.chain.document(),
         inconsistency=inputs.table.inconsistency.document() if inputs.table.inconsistency.totals else None,
-        carried=carried_by(project, inputs.table, inputs.onlookers, draft.plan, draft.publication),
         attacks=[tried_document(findings) for findings in draft.findings],
+        salt=salt,
     )
     recorded = None
     if inputs.book is not None:
         entry = entry_of_release(project, inputs.table, inputs.book, draft.publication, hash_bytes(files[MANIFEST]))
         recorded = inputs.book, entry
         draft = replace(draft, ledger=ledger_document(inputs.book, entry))
+    return _issued(draft, files, auditors, recorded)
+
+
+def _issued(
+    draft: Draft, files: Mapping[str, bytes], auditors: Mapping[str, bytes], recorded: "tuple[Book, Entry] | None"
+) -> Release:
     issued: Release = object.__new__(Release)
-    for name, value in (("_draft", draft), ("_files", MappingProxyType(files)), ("_record", recorded)):
+    for name, value in (
+        ("_draft", draft),
+        ("_files", MappingProxyType(dict(files))),
+        ("_auditors", MappingProxyType(dict(auditors))),
+        ("_record", recorded),
+    ):
         object.__setattr__(issued, name, value)
     _ISSUED.add(issued)
     return issued
@@ -272,117 +303,7 @@ def _attempt(inputs: Inputs, protect: str, target: Target, progress: Progress) -
     aims = inputs.project.aims.model_copy(update={"protect": protect, "beta": target.beta})
     book = None if inputs.book is None else replace(inputs.book, target=target)
     other = replace(inputs, project=inputs.project.model_copy(update={"aims": aims}), book=book)
-    return _draft(other, progress, backwards=False)
-
-
-def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
-    """Decide, publish in memory, and attack that; an alternative is not attacked by running the rule `backwards`."""
-    project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
-    progress("deciding")
-    single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
-    notes = [*inputs.notes, *single.notes, *inconsistency_notes(table)]
-    if inputs.book is not None:
-        notes += floor_notes(inputs.book.entries, table, single)
-    single = replace(single, notes=tuple(notes))
-    plan = single
-    if project.wanted:
-        progress(TABLES_STEP)
-        plan = maximise(plan, table, project.wanted, onlookers, protect=project.protect, progress=progress)
-    progress("attacking")
-    publication = publish(plan, table)
-    # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which
-    # only small populations have few of, adds nothing; where they do not, it is the only evidence.
-    is_open = backwards and plan.certificate.rule != "rerun"
-    rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted) if is_open else None
-    findings = _attack(publication, inputs, rerun)
-    if plan.maximum is not None and not all(result.is_safe for result in findings):
-        plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
-        publication = publish(plan, table)
-        findings = _attack(publication, inputs, rerun)
-    if inputs.book is not None and inputs.book.weaker:
-        plan = held_to_earlier(plan, publication, table, onlookers, inputs.book)
-    if plan.certificate.rule == "rerun":
-        shown = {"rerun": "the certificate holds witnesses, and the program publishes the same for each of them"}
-        findings = tuple(replace(result, skipped={**result.skipped, **shown}) for result in findings)
-    facts = [fact for onlooker in onlookers for fact in onlooker.facts]
-    privacy = result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
-    return Draft(
-        plan,
-        publication,
-        findings,
-        title=project.title or "Release",
-        onlookers=tuple(onlooker.name for onlooker in onlookers),
-        orders={axis.name: axis.categories for axis in table.schema.axes},
-        outcome=None if privacy is None else result_document(privacy),
-        result=None if privacy is None else result_section(privacy),
-        exposed=exposed(table, inputs.target, [wanted.axes for wanted in project.wanted]),
-        roll=roll_file(table) if backwards else b"",
-        evidence=explain(plan, publication, table, facts) if plan.rejected and backwards else Evidence(),
-    )
-
-
-def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
-    """Every attack of every onlooker, less what the total and the facts of the onlooker disclose by themselves."""
-    findings = []
-    for onlooker in inputs.onlookers:
-        # To run the rule on all that is possible takes the people of every profile, which only a joint roll gives.
-        again = rerun if onlooker.composition(inputs.table.schema.names) == "joint" else None
-        result = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=again)
-        if not result.is_safe:
-            known: set[object] = set()
-            if onlooker.facts or len(publication.tables) == 1:
-                total = replace(publication, tables=publication.tables[:1], guarantees=(), rule="", witness=())
-                before = attack(total, replace(onlooker, past=None), slack=inputs.slack, sharp=None)
-                known = {_key(finding) for attempt in before.attempts for finding in attempt.findings}
-            result = _less(result, known, _unanimous(inputs.table))
-        findings.append(result)
-    return tuple(findings)
-
-
-def _unanimous(table: Table) -> set[str | None]:
-    """Options that everybody or nobody chose: the total says so of every group."""
-    people = int(table.people(()).counts.sum())
-    return {
-        name for name, total in zip(table.schema.options, table.totals.tolist(), strict=True) if total in (0, people)
-    }
-
-
-def _less(findings: Findings, known: set[object], settled: set[str | None]) -> Findings:
-    """Findings without those that were possible before the release, for the same cell and with the same interval."""
-    attempts = []
-    for attempt in findings.attempts:
-        new = tuple(
-            finding for finding in attempt.findings if _key(finding) not in known and finding.option not in settled
-        )
-        if len(new) < len(attempt.findings):
-            old = len(attempt.findings) - len(new)
-            summary = f"{attempt.summary}; {plural(old, 'cell')} known before the release"
-            attempt = replace(attempt, findings=new, summary=summary, people_exposed=people_in(new))
-        attempts.append(attempt)
-    return replace(findings, attempts=tuple(attempts))
-
-
-def _key(finding: Finding) -> tuple[object, ...]:
-    return tuple(sorted(finding.cell.items())), finding.option, finding.lower, finding.upper
-
-
-def rule_of(
-    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
-) -> Rerun | None:
-    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
-    if not table.knows_composition:
-        return None
-    roll = onlooker_with_roll(table, "joint").roll[0]
-    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
-
-    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
-        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
-        plan = decide(other, target, onlookers, protect=protect)
-        if wanted:
-            plan = maximise(plan, other, wanted, onlookers, protect=protect)
-        return publish(plan, other).tables
-
-    return rerun
+    return draft_of(other, progress, backwards=False)
 
 
 def demo(

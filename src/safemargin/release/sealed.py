@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import Inconsistency, InputError, Schema, Table, Tally, frozen
-from safemargin.io import natural_order
+from safemargin.io import natural_order, read_sheet, tidy_table
 from safemargin.release.axes import TidyFile, build_axis, build_rolls, open_tidy, read_rolls, tally
+from safemargin.release.option_columns import melted
 from safemargin.release.project import Project, TalliesSection
 
 
@@ -54,18 +56,20 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
     rate = _disagreement(elections, binding, options, tallies)
     tier0 = Tally((), frozen(np.zeros((1, 0)), 0), frozen(binding.totals, len(options)))
     roll = build_rolls(rolls, schema, (*votes, tier0))
+    if tallies.turnout == "apart":
+        roll = tuple(_answered(part) for part in (*votes, tier0))
     inconsistency = Inconsistency()
     if total is not None:
-        people = int(roll[0].counts.sum())
+        people = int(max(part.counts.sum() for part in roll))
         estimate = estimate_inconsistency([election.totals for election in elections], binding.totals, people)
         by_axis = {axis.name: election.totals for axis, election in zip(axes, elections, strict=True)}
-        inconsistency = Inconsistency(rate, by_axis, estimate)
+        inconsistency = Inconsistency(rate, by_axis, estimate, tallies.turnout == "apart")
     return Table(schema, (*votes, tier0), roll, inconsistency)
 
 
 def _open_election(project: Project, tallies: TalliesSection, name: str) -> TidyFile:
     path = tallies.files[name]
-    file = open_tidy(path, project)
+    file = _open_tally(path, project, tallies)
     if name not in file.columns:
         column = project.column(name)
         raise InputError(f"{path}: there is no column {column!r}; the axes in it are {', '.join(file.table.axes)}")
@@ -74,10 +78,19 @@ def _open_election(project: Project, tallies: TalliesSection, name: str) -> Tidy
     return _with_options(file)
 
 
+def _open_tally(path: Path, project: Project, tallies: TalliesSection) -> TidyFile:
+    """A tidy tally, or one with a column of counts per option."""
+    if tallies.options is None:
+        return open_tidy(path, project)
+    sheet = read_sheet(path)
+    wide = not {"option", "count"} <= set(sheet.columns)
+    return open_tidy(path, project, tidy_table(melted(sheet, tallies.options) if wide else sheet))
+
+
 def _open_total(project: Project, tallies: TalliesSection) -> TidyFile | None:
     if tallies.total is None:
         return None
-    file = open_tidy(tallies.total, project)
+    file = _open_tally(tallies.total, project, tallies)
     if file.table.axes:
         raise InputError(f"{file.path}: has columns {', '.join(file.table.axes)}: a total has only option and count")
     return _with_options(file)
@@ -87,6 +100,11 @@ def _with_options(file: TidyFile) -> TidyFile:
     if file.table.is_roll or not file.table.options:
         raise InputError(f"{file.path}: a tally needs the columns 'option' and 'count'")
     return file
+
+
+def _answered(votes: Tally) -> Tally:
+    """How many people answered one election, by its axis."""
+    return Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
 
 
 def _totals(votes: Tally) -> tuple[int, ...]:

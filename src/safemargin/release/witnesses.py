@@ -1,56 +1,55 @@
-"""The witnesses that a release carries: tables for which the program publishes the same, in a file beside it.
+"""What auditors get beside a release: the roll, witness tables, and what the rule knows of the axes.
 
-They are made from the release, the roll and the rule, never from the true answers, so they disclose no answer. But they
-count people of every kind, and a release does not publish its roll. So the file is masked with a key that is made from
-the joint roll: who holds the roll, as the onlooker of the certificate does, reads it and learns nothing more; to
-anybody else it is noise. Nothing here searches.
+Witnesses are made from the release, the roll and the rule, never from the true answers, so they disclose no answer. But
+they count people of every kind, and a release does not publish its roll. So they are in a folder of their own,
+`auditors/`, for those who may hold the roll. The manifest of the release commits to it: it states the hash of
+`auditors/manifest.json`, which holds 32 random bytes beside the hashes of the other files. Whoever guesses a roll
+cannot test the guess against that hash. Nothing here searches. docs/certificate.md describes every file.
 """
 
-import hashlib
+import csv
+import io
 import json
-import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from safemargin.bounds import System
+from safemargin.checker import MANIFEST, ROLL, SCHEMA, WITNESSES, Files, Finding, Roll
 from safemargin.core import (
     Axis,
     Group,
     Hierarchy,
     InputError,
     IntArray,
-    PublishedTable,
     Schema,
     Tally,
     frozen,
+    new_secret,
     row_keys,
 )
+from safemargin.io import hash_bytes, json_bytes
 from safemargin.release.plan import Wanted
 
-WITNESSES = "witnesses.bin"
-_MARK = b"safemargin witnesses 1\n"
-LONG, QUICK = 8_000_000, 3
-"""Bytes from which on witnesses are packed at a quicker setting: 0.2 s instead of 2.2 s for 8 MB, a fifth larger."""
-MOST_BYTES = 2**30
-"""Of a file that is unpacked: a forged one may claim any size."""
-
+RULE = "rule.json"
 FACTS = "an onlooker holds facts, which the witnesses would disclose to others"
 EARLIER = "earlier releases count, and the witnesses would disclose to others who came and went"
 NO_ROLL = "no onlooker knows the joint roll, which the witnesses would disclose"
-NO_TABLES = "nothing is merged or omitted for its answers, and no group needs a witness"
-REASONS = (FACTS, EARLIER, NO_ROLL, NO_TABLES)
-"""Why a release that is shown against somebody who knows the rule may carry no witnesses."""
+NOISE = "counts are noised, or may be off, and no witness shows what that discloses"
+NOT_SHOWN_BY_SETS = "not everybody on the roll answered, or small counts are secret by themselves"
+NOT_FOUND = "no integer tables were found that show every count"
+Changes = tuple[tuple[int, int, int], ...]
+"""Profile, option and by how much its count differs."""
 
 
 @dataclass(frozen=True)
 class Carried:
     """Witness tables by profile and option, with what the rule knows of the axes beside the roll.
 
-    `roll` counts the people of every profile that has any; the tables have the same rows.
+    `roll` counts the people of every profile that has any; the tables have the same rows. `moves` are further tables,
+    each as the number of a table and the changes that lead from it.
     """
 
     schema: Schema
@@ -60,47 +59,56 @@ class Carried:
     tables: tuple[Tally, ...]
     parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
+    moves: tuple[tuple[int, Changes], ...] = ()
 
-    def masked(self, release: str) -> bytes:
-        """The content of the file, for the release whose tables have this hash."""
-        counts = np.stack([table.counts for table in self.tables])
-        # Differences of one table from the next are mostly small, so they pack better than counts.
-        steps = np.diff(counts, axis=0, prepend=0).astype("<i4")
-        head = json.dumps(_head(self), ensure_ascii=False).encode()
-        content = len(head).to_bytes(4, "little") + head + steps.tobytes()
-        body = lzma.compress(content, preset=QUICK if len(content) > LONG else lzma.PRESET_DEFAULT)
-        plain = _MARK + hashlib.sha256(body).digest() + body
-        return _xor(plain, roll_key(_rows(self.roll, self.schema), release))
-
-
-def roll_key(rows: Sequence[tuple[tuple[str, ...], int]], release: str) -> bytes:
-    """The key of a roll: people of every kind, however its file orders them. Each release has a mask of its own."""
-    text = json.dumps([release, *sorted(rows)], ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _rows(roll: Tally, schema: Schema) -> list[tuple[tuple[str, ...], int]]:
-    order = sorted(range(len(roll.axes)), key=lambda a: roll.axes[a])
-    head = (tuple(roll.axes[a] for a in order), 0)
-    codes, people = roll.codes[roll.counts[:, 0] > 0], roll.counts[roll.counts[:, 0] > 0, 0]
-    labels, ranks = [], []
-    for a in order:
-        names = np.array(schema.axis(roll.axes[a]).categories, dtype=object)
-        labels.append(names[codes[:, a]])
-        ranks.append(np.argsort(np.argsort(names))[codes[:, a]])
-    # In the order that the key sorts them into: numbers sort in a tenth of the time, and what is sorted stays.
-    by = np.lexsort(ranks[::-1]) if ranks else np.arange(len(people))
-    texts = zip(*(column[by] for column in labels), strict=True) if labels else [()] * len(people)
-    return [head, *zip(texts, people[by].tolist(), strict=True)]
+    def files(self) -> dict[str, bytes]:
+        """Roll, witnesses and rule as files; tables have the rows of the roll."""
+        question = {
+            "question": "",
+            "roll": ROLL,
+            "tables": [table.counts.ravel().tolist() for table in self.tables],
+            "moves": [{"from": start, "changes": [list(each) for each in changes]} for start, changes in self.moves],
+            "fixed": [{"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.parts],
+        }
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")  # labels as they are: a program reads this file
+        writer.writerow([*self.schema.names, "people"])
+        names = [axis.categories for axis in self.schema.axes]
+        for codes, people in zip(self.roll.codes.tolist(), self.roll.counts[:, 0].tolist(), strict=True):
+            writer.writerow([*(each[code] for each, code in zip(names, codes, strict=True)), people])
+        return {
+            ROLL: text.getvalue().encode(),
+            WITNESSES: _compact({"schema": SCHEMA, "questions": [question]}),
+            RULE: json_bytes(_rule(self)),
+        }
 
 
-def _xor(content: bytes, key: bytes) -> bytes:
-    """Masked, or unmasked: SHAKE-256 as a stream, which no key serves twice since every release has its own."""
-    stream = hashlib.shake_256(key).digest(len(content))
-    return (np.frombuffer(content, np.uint8) ^ np.frombuffer(stream, np.uint8)).tobytes()
+def auditor_files(carried: "Carried | str", salt: str | None = None) -> dict[str, bytes]:
+    """The folder for auditors, with a manifest whose hash discloses nothing; or why it is all but empty.
+
+    `salt` is for several parties who compute one release and share a secret: 64 hexadecimal digits that nobody else can
+    compute. Without it, they are drawn.
+    """
+    files = carried.files() if isinstance(carried, Carried) else {}
+    stated: dict[str, object] = {"schema": SCHEMA, "kind": "auditors", "salt": salt or new_secret()}
+    if isinstance(carried, str):
+        stated["reason"] = carried
+    stated["files"] = {name: hash_bytes(content) for name, content in files.items()}
+    return {**files, MANIFEST: json_bytes(stated)}
 
 
-def _head(carried: Carried) -> dict[str, Any]:
+def changes_between(table: IntArray, other: IntArray) -> Changes:
+    """Where a table by profile and option differs from another."""
+    step = other - table
+    places = np.argwhere(step)
+    return tuple((profile, option, int(step[profile, option])) for profile, option in places.tolist())
+
+
+def _compact(document: object) -> bytes:
+    return (json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+def _rule(carried: Carried) -> dict[str, Any]:
     return {
         "axes": [
             {
@@ -118,60 +126,28 @@ def _head(carried: Carried) -> dict[str, Any]:
         "options": list(carried.schema.options),
         "protect": carried.protect,
         "wanted": [[list(wanted.axes), wanted.weight] for wanted in carried.wanted],
-        "parts": [[axis, [sorted(group) for group in groups]] for axis, groups in carried.parts],
-        "tables": len(carried.tables),
     }
 
 
-def unmasked(content: bytes, rolls: Sequence[PublishedTable], release: str) -> Carried:
-    """What a file carries, read with the joint roll; an error says why it cannot be."""
-    for roll, axes in ((each, axes) for each in rolls for axes in _sets_of_axes(each)):
-        rows = _roll_rows(roll, axes)
-        key = roll_key(rows, release)
-        if _xor(content[: len(_MARK)], key) == _MARK:
-            return _unpacked(_xor(content, key)[len(_MARK) :], rows)
-    raise InputError(
-        f"{WITNESSES}: cannot be read with this roll: it has other people than the release was decided for, "
-        "or the file belongs to another release"
-    )
-
-
-def _sets_of_axes(roll: PublishedTable) -> Iterator[tuple[str, ...]]:
-    """A roll may have more columns than the release has axes; it must count categories, not groups of them."""
-    if roll.is_exact and all(len(group) == 1 for groups in roll.groups for group in groups):
-        for count in range(len(roll.axes), 0, -1):
-            yield from combinations(sorted(roll.axes), count)
-
-
-def _roll_rows(roll: PublishedTable, axes: tuple[str, ...]) -> list[tuple[tuple[str, ...], int]]:
-    sums: dict[tuple[str, ...], int] = {}
-    columns = [roll.axes.index(axis) for axis in axes]
-    names = [[next(iter(group)) for group in roll.groups[column]] for column in columns]
-    for codes, people in zip(roll.codes[:, columns].tolist(), roll.lower.tolist(), strict=True):
-        key = tuple(labels[code] for labels, code in zip(names, codes, strict=True))
-        sums[key] = sums.get(key, 0) + people
-    return [(axes, 0), *((key, people) for key, people in sums.items() if people)]
-
-
-def _unpacked(content: bytes, rows: Sequence[tuple[tuple[str, ...], int]]) -> Carried:
-    seal, body = content[:32], content[32:]
-    if hashlib.sha256(body).digest() != seal:
-        raise InputError(f"{WITNESSES}: was changed after it was written: its seal does not match")
+def carried_in(files: Files) -> Carried:
+    """What a folder for auditors carries, for whoever runs the rule on it; an error says why it cannot be read."""
     try:
-        unpacker = lzma.LZMADecompressor()
-        plain = unpacker.decompress(body, MOST_BYTES)
-        size = int.from_bytes(plain[:4], "little")
-        head = json.loads(plain[4 : 4 + size])
-        schema = Schema(tuple(map(_axis, head["axes"])), tuple(head["options"]))
-        roll = _tally(schema, rows)
-        shape = int(head["tables"]), len(roll.codes), len(schema.options)
-        counts = np.cumsum(np.frombuffer(plain[4 + size :], "<i4").astype(np.int64).reshape(shape), axis=0)
-        tables = tuple(Tally(schema.names, roll.codes, frozen(each, shape[2])) for each in counts)
-        wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in head["wanted"])
-        parts = tuple((str(axis), tuple(map(frozenset, groups))) for axis, groups in head["parts"])
-        return Carried(schema, str(head["protect"]), wanted, roll, tables, parts)
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError(f"{WITNESSES}: does not hold witness tables ({str(error).splitlines()[0]:.80})") from None
+        rule, (held,) = json.loads(files[RULE]), json.loads(files[WITNESSES])["questions"]
+        roll = Roll(ROLL, files[ROLL])
+        schema = Schema(tuple(map(_axis, rule["axes"])), tuple(rule["options"]))
+        column = [roll.axes.index(name) for name in schema.names]
+        codes = frozen(
+            [[schema.axes[a].index[labels[c]] for a, c in enumerate(column)] for labels in roll.profiles], len(column)
+        )
+        count = len(schema.options)
+        people = Tally(schema.names, codes, frozen(roll.people, 1).reshape(-1, 1))
+        shape = len(codes), count
+        tables = tuple(Tally(schema.names, codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
+        wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
+        parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
+        return Carried(schema, str(rule["protect"]), wanted, people, tables, parts)
+    except (ValueError, KeyError, TypeError, IndexError, Finding) as error:
+        raise InputError(f"{WITNESSES}: cannot be read ({str(error).splitlines()[0]:.80})") from None
 
 
 def _axis(stated: Mapping[str, Any]) -> Axis:
@@ -184,14 +160,6 @@ def _axis(stated: Mapping[str, Any]) -> Axis:
     return Axis(
         stated["name"], tuple(stated["categories"]), stated["ordered"], hierarchy, apart, dict(stated["weights"])
     )
-
-
-def _tally(schema: Schema, rows: Sequence[tuple[tuple[str, ...], int]]) -> Tally:
-    """The roll over the axes of a schema, in their order."""
-    (axes, _), *people = rows
-    column = [axes.index(name) for name in schema.names]
-    codes = [[schema.axes[a].index[labels[c]] for a, c in enumerate(column)] for labels, _ in people]
-    return in_order(schema, frozen(codes, len(column)), frozen([number for _, number in people], 1))
 
 
 def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:

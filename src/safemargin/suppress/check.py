@@ -9,7 +9,8 @@ from scipy import sparse
 
 from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
-from safemargin.suppress.linked import GAP, LinkedTables, is_cycle, number_cells
+from safemargin.history.entries import GAP
+from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate
 from safemargin.suppress.read import read_earlier

@@ -10,20 +10,35 @@ from safemargin.io import axes, check_folder, hierarchies, whole_number
 from safemargin.suppress.report import CERTIFICATE
 from safemargin.suppress.suppress import SECONDS
 from safemargin.suppress.suppress import suppress as run_suppress
-from safemargin.ui import By, Hierarchy, Json, call, note, out, print_json, progress_bar, unused_folder
+from safemargin.ui import (
+    By,
+    Hierarchy,
+    Json,
+    ReadingOptions,
+    call,
+    note,
+    out,
+    print_json,
+    progress_bar,
+    unused_folder,
+    with_reading,
+)
 
 
+@with_reading
 def suppress(
     tables: Annotated[
         list[Path],
-        typer.Argument(help="Tidy counts, or records with --by; several tables must be about the same people."),
+        typer.Argument(help="Tables of counts, or records with --by; several must be about the same people."),
     ],
     primary: Annotated[str, typer.Option(help="Counts to protect, e.g. 1-3.")] = "1-3",
     hierarchy: Hierarchy = None,
     protect: Annotated[
         int | None, typer.Option(help="Every primary count must be possibly this large or larger, e.g. 4.")
     ] = None,
-    tau: Annotated[int, typer.Option(help="A suppressed count known to within this many is treated as disclosed.")] = 0,
+    tau: Annotated[
+        int, typer.Option(help="A suppressed count is disclosed if its interval is no wider than this.")
+    ] = 0,
     insiders: Annotated[
         int, typer.Option(help="Protect against a coalition of this many respondents who know their own cells.")
     ] = 0,
@@ -42,6 +57,12 @@ def suppress(
         list[str] | None, typer.Option(help="Margin to print where possible: sex, or region=north (repeatable).")
     ] = None,
     seconds: Annotated[float, typer.Option(help="Time limit of the search.")] = SECONDS,
+    reading: ReadingOptions = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="SQLite file that remembers tables about the same people; made if missing.")
+    ] = None,
+    population: Annotated[str | None, typer.Option(help="With --ledger: whom the tables are about.")] = None,
+    cycle: Annotated[str | None, typer.Option(help="With --ledger: what this publication is called.")] = None,
     folder: Annotated[Path | None, typer.Option("--out", help="New folder for published/ and confidential/.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -52,6 +73,8 @@ def suppress(
     Records: safemargin suppress people.csv --by region,sex --keep region
 
     Several: safemargin suppress region-age.csv region-sex.csv --published last-month.csv
+
+    Later: safemargin suppress more.csv --ledger ledger.sqlite --population staff --cycle 2026-b
     """
     if folder is not None:
         check_folder(folder)

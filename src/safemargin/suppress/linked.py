@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
+from safemargin.history.entries import GAP
 
 # Combinations of all categories up to which the people behind a cycle of tables are variables of their own.
 MAX_COMBINATIONS = 50_000
-UNKNOWN, GAP = -1, -2
-"""In place of the count of a cell that no table lists, and of one that was suppressed."""
+UNKNOWN = -1
+"""In place of the count of a cell that no table lists; `GAP` stands for one that was suppressed."""
 
 Axes = Sequence[Hierarchy]
 

@@ -1,16 +1,18 @@
 """Read frequency tables, with or without their margins, and tables published before."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import Hierarchy, InputError, IntArray, Lattice, lattice
+from safemargin.history.entries import GAP
 from safemargin.io import (
     TOTAL,
     WORDS,
     BadText,
     Hierarchies,
+    ReadTable,
     Sheet,
     check_columns,
     count_column,
@@ -23,7 +25,8 @@ from safemargin.io import (
     tree,
     whole_number,
 )
-from safemargin.suppress.linked import GAP, UNKNOWN, LinkedTables, inner_cells, link
+from safemargin.suppress.found import lattice_of
+from safemargin.suppress.linked import UNKNOWN, LinkedTables, inner_cells, link
 
 
 def read_linked(
@@ -31,26 +34,39 @@ def read_linked(
     hierarchies: Hierarchies,
     *,
     earlier: Sequence[Path] = (),
+    remembered: Mapping[str, Lattice] | None = None,
     count: str | None = None,
     axes: tuple[str, ...] | None = None,
     cost: str | None = None,
+    found: Sequence[ReadTable | None] = (),
 ) -> LinkedTables:
-    """Tables about the same people, to be published together, and tables about them published before."""
+    """Tables about the same people, to be published together, and tables about them published before.
+
+    Of the latter, `earlier` ones are in files, and `remembered` ones in a ledger. `found` has the tables that are not
+    tidy, as they were read, in the places of their sources.
+    """
     named: dict[str, object] = {}
     for number, source in enumerate((*sources, *earlier), 1):
         if (name := table_name(source, number)) in named:
             raise InputError(f"{named[name]} and {source}: files of the same name; rename one")
         named[name] = source
-    tables = {
-        name: _table(_sheet(source, name, count, axes), hierarchies, count, axes, len(sources) > 1, cost)
-        for name, source in list(named.items())[: len(sources)]
-    }
+    tables = {}
+    for number, (name, source) in enumerate(list(named.items())[: len(sources)]):
+        read = found[number] if found else None
+        if read is not None:
+            tables[name] = lattice_of(read)
+        else:
+            sheet = _sheet(source, name, count, axes)
+            tables[name] = _table(sheet, hierarchies, count, axes, len(sources) > 1, cost)
     used = {tree.name for table in tables.values() for tree in table.trees}
     for name in (*hierarchies, *(axes or ())):
         if name not in used:
             key = "hierarchy" if name in hierarchies else "by"
             raise InputError(f"{key}: there is no axis {name!r}; the axes are {', '.join(sorted(used))}")
-    return link(tables, {path.name: read_earlier(path, hierarchies, count) for path in earlier})
+    before = {path.name: read_earlier(path, hierarchies, count) for path in earlier}
+    # A new table may have the name of a remembered one: names distinguish tables here and in messages.
+    new = {name if name not in (remembered or {}) else f"new {name}": table for name, table in tables.items()}
+    return link(new, {**before, **(remembered or {})})
 
 
 def read_costs(

@@ -11,21 +11,48 @@ from pathlib import Path
 import numpy as np
 
 from safemargin import ui
-from safemargin.io import CONFIDENTIAL, MANIFEST, hash_bytes, manifest_bytes, write_folder
+from safemargin.core import Lattice
+from safemargin.history.entries import GAP
+from safemargin.history.file import record
+from safemargin.history.folders import PUBLISHED
+from safemargin.io import (
+    CONFIDENTIAL,
+    MANIFEST,
+    ReadTable,
+    can_write_back,
+    hash_bytes,
+    manifest_bytes,
+    reading_document,
+    reading_lines,
+    write_back,
+    write_folder,
+)
 from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.recording import SuppressionBook, printed
 
-PATTERN, PUBLISHED, CERTIFICATE, PAGE = "pattern.csv", "published", f"{CONFIDENTIAL}/certificate.json", "report.html"
+PATTERN, CERTIFICATE, PAGE = "pattern.csv", f"{CONFIDENTIAL}/certificate.json", "report.html"
 MAX_LISTED = 30
-STATEMENT = "no suppressed count can be inferred to within tau from all printed counts together"
+STATEMENT = "no suppressed count can be inferred to an interval no wider than tau from all printed counts together"
 
 
 @dataclass(frozen=True)
 class Suppression(ui.Result):
-    """A pattern, the names of the files to write, and the contents of the files published before."""
+    """A pattern, the names of the files to write, and the contents of the files published before.
+
+    With a `book`, `write` also records the tables in its ledger.
+    """
 
     pattern: Pattern
     names: tuple[str, ...]
     earlier: Mapping[str, bytes]
+    book: SuppressionBook | None = None
+    found: tuple[ReadTable | None, ...] = ()
+    """Tables that are not tidy, as they were read; they are also written in the form that they had."""
+
+    @property
+    def reads(self) -> tuple[ReadTable, ...]:
+        """How tables were read that are not tidy."""
+        return tuple(read for read in self.found if read is not None)
 
     def to_json(self) -> ui.Document:
         """The suppressed cells and the lower bound. It names primary cells, so it is confidential."""
@@ -41,6 +68,7 @@ class Suppression(ui.Result):
             "cost": dict(zip(("suppressed", "at_least"), pattern.cost, strict=True)),
             "rule": "rerun" if pattern.rerun.shown else "not shown",
             "certificate": CERTIFICATE,
+            "reading": reading_document(self.reads),
         }
 
     def to_report(self) -> ui.Report:
@@ -56,6 +84,7 @@ class Suppression(ui.Result):
             state, headline = "partly", "You may publish the tables in published/, with the exceptions below."
         return ui.Report(
             "Suppressed cells",
+            *reading_lines(self.reads),
             ui.OnPage(*(ui.Paragraph(f"Warning: {line}", "warning") for line in self.warnings())),
             ui.OnPage(ui.Headline(state, headline, summary[0])),
             ui.InTerminal(summary[0]),
@@ -66,17 +95,42 @@ class Suppression(ui.Result):
         )
 
     def write(self, path: Path | str) -> Path:
-        """Write the tables with their gaps, and the certificate, into a new folder."""
+        """Write the tables with their gaps, and the certificate, into a new folder, and record them in their ledger."""
         folder = Path(path)
         texts = {name: pattern_csv(self.pattern, index).encode() for index, name in enumerate(self.names)}
         hashes = {name: hash_bytes(content) for name, content in {**texts, **self.earlier}.items()}
         proof = json.dumps(self.pattern.certificate(hashes), ensure_ascii=False) + "\n"
         # Nothing about the rerun: whether it was shown depends on counts that are hidden.
-        stated = {"kind": "suppressed tables", "statement": STATEMENT, "tau": self.pattern.tau}
-        published = {**texts, MANIFEST: manifest_bytes(stated, {name: hashes[name] for name in texts})}
-        files = {f"{PUBLISHED}/{name}": content for name, content in published.items()}
-        write_folder(folder, {**files, CERTIFICATE: proof.encode(), f"{CONFIDENTIAL}/{PAGE}": self.to_html().encode()})
+        stated: dict[str, object] = {"kind": "suppressed tables", "statement": STATEMENT, "tau": self.pattern.tau}
+        if self.book is not None:
+            stated["ledger"] = self.book.chain.document()
+        alike = self._written_back()
+        listed = {name: hashes[name] for name in texts} | {name: hash_bytes(text) for name, text in alike.items()}
+        manifest = manifest_bytes(stated, listed)
+        files = {f"{PUBLISHED}/{name}": text for name, text in {**texts, **alike, MANIFEST: manifest}.items()}
+        files |= {CERTIFICATE: proof.encode(), f"{CONFIDENTIAL}/{PAGE}": self.to_html().encode()}
+        if self.book is None:
+            write_folder(folder, files)
+        else:
+            entry = self.book.entry(self.pattern, self.names, hash_bytes(manifest))
+            record(self.book.path, entry, self.book.chain, len(self.book.entries), folder, files)
         return folder
+
+    def _written_back(self) -> dict[str, bytes]:
+        """Tables in the form that they had, with gaps, by the name of the file."""
+        files: dict[str, bytes] = {}
+        for index, read in enumerate(self.found):
+            if read is None or not can_write_back(read):
+                continue
+            lattice = self.pattern.tables.tables[index]
+            places = np.flatnonzero(np.isin(self.pattern.tables.cell_ids[index].ravel(), self.pattern.suppressed))
+            hidden = {frozenset(lattice.cell(place).items()) for place in places.tolist()}
+            totals = {axis.name: axis.labels[axis.total] for axis in read.axes if axis.total is not None}
+            cells = [read.cells.cell(row) for row in range(len(read.cells.lower))]
+            plain = [frozenset((a, text) for a, text in cell.items() if totals.get(a) != text) for cell in cells]
+            name, content = write_back(read, [row for row, cell in enumerate(plain) if cell in hidden])
+            files[name] = content
+        return files
 
     def warnings(self) -> list[str]:
         """What limits the protection, one line each."""
@@ -107,7 +161,7 @@ class Suppression(ui.Result):
         if not count:
             return
         least, most = pattern.primary
-        known = f"to within {pattern.tau}" if pattern.tau else "exactly"
+        known = f"to an interval no wider than {pattern.tau}" if pattern.tau else "exactly"
         if len(pattern.exposed):
             exposed = ui.plural(len(pattern.exposed), "primary count")
             yield f"{exposed} can be inferred to lie in {least} to {most}, none {known}."
@@ -126,12 +180,15 @@ class Suppression(ui.Result):
 
 def pattern_csv(pattern: Pattern, index: int = 0) -> str:
     """Every cell of one table with its count, empty where it is suppressed."""
-    lattice = pattern.tables.tables[index]
-    hidden = np.isin(pattern.tables.cell_ids[index], pattern.suppressed).tolist()
+    return gaps_csv(printed(pattern, index))
+
+
+def gaps_csv(lattice: Lattice) -> str:
+    """Every cell of a table with gaps as a file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(tree.name for tree in lattice.trees), "count", "status"])
     cells = product(*(tree.labels for tree in lattice.trees))  # in the order of the array
-    for labels, count, gap in zip(cells, lattice.counts.ravel().tolist(), hidden, strict=True):
-        writer.writerow([*labels, "" if gap else count, "suppressed" if gap else "exact"])
+    for labels, count in zip(cells, lattice.counts.ravel().tolist(), strict=True):
+        writer.writerow([*labels, "" if count == GAP else count, "suppressed" if count == GAP else "exact"])
     return text.getvalue()

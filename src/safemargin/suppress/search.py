@@ -44,10 +44,10 @@ class LeastPattern:
 
 
 class Unprotectable(RefusedError):
-    """A cell that is disclosed, or that cannot rise by `rise`, whatever is suppressed."""
+    """A cell that is disclosed, or cannot rise by `rise`, whatever is suppressed; if not `proved`, perhaps."""
 
-    def __init__(self, cut: Cut) -> None:
-        self.cell, self.rise, self.view = cut.cell, cut.rise, cut.view
+    def __init__(self, cut: Cut, proved: bool = True) -> None:
+        self.cell, self.rise, self.view, self.proved = cut.cell, cut.rise, cut.view, proved
         super().__init__(f"cell {self.cell} cannot be protected, whatever else is suppressed")
 
 
@@ -225,9 +225,16 @@ class PatternSearch:
         self._accept(self.builder.reduce(pattern))
 
     def _refuse(self, view: View, cell: int, cut: Cut | None) -> NoReturn:
-        if cut is None and view == PUBLIC and self.problem.width == 1 and not self.problem.required_rise[cell]:
-            raise RefusedError("no pattern was found that protects every primary cell; suppress more cells by hand")
-        raise Unprotectable(cut or Cut(cell, 0, (), view))
+        unproved = cut is None and view == PUBLIC and self.problem.width == 1 and not self.problem.required_rise[cell]
+        raise Unprotectable(cut or Cut(cell, 0, (), view), proved=not unproved)
+
+    def hopeless(self) -> list[int]:
+        """Cells that must be suppressed and that the public can infer even if all others are suppressed too."""
+        everything = self.problem.forced | self.problem.candidates
+        with suppress(TimeoutError):
+            short = self.builder.unprotected(everything)
+            return [cell for view, cell in short if view == PUBLIC and self.problem.forced[cell]]
+        return []
 
     def refine(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, list[Limit], bool]:
         """Of all patterns of this cost, one with the fewest totals, then with the fewest exposed cells.

@@ -5,23 +5,27 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedError, no_progress
-from safemargin.io import read_bytes
+from safemargin.io import ReadingOptions, as_reading, read_bytes
+from safemargin.suppress.before import EarlierTables
 from safemargin.suppress.feasibility import select_moves
+from safemargin.suppress.found import find_table
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.moves import Problem
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.problem import build_problem
 from safemargin.suppress.read import read_costs, read_linked, table_name
-from safemargin.suppress.report import PATTERN, Suppression
+from safemargin.suppress.recording import open_book
+from safemargin.suppress.report import PATTERN, Suppression, gaps_csv
 from safemargin.suppress.rerun import rerun
 from safemargin.suppress.search import LeastPattern, PatternSearch, Unprotectable
 
 SECONDS = 120.0
+MAX_NAMED = 10  # cells that a message names
 
 
 def suppress(
@@ -39,23 +43,47 @@ def suppress(
     cost: str | None = None,
     keep: Sequence[str] = (),
     seconds: float = SECONDS,
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    ledger: Path | str | None = None,
+    population: str | None = None,
+    cycle: str | None = None,
     progress: Progress = no_progress,
 ) -> Suppression:
     """Suppress the counts from `primary[0]` to `primary[1]` and as few others as possible.
 
-    `tables` is a tidy table (a file, a DataFrame, an Arrow table or rows as mappings), records that are counted `by`
-    some columns, or a list of tables about the same people. `published` are files of tables about them that are public
-    already, `hierarchy` has `.hrc` files by axis, `count` is the column of counts, `by` are the axes. `cost` is a
-    column with the cost of suppressing each cell, or `people` for its count. `keep` lists margins to print, such as
-    `sex` or `region=north,sex`. For the rest see `find_pattern`. Raises RefusedError if a count cannot be protected.
+    `tables` is a table (a file of any format, a DataFrame, an Arrow table or rows as mappings), records that are
+    counted `by` some columns, or a list of tables about the same people. `reading` corrects how tables are read.
+    `published` are files of tables about them that are public already, `hierarchy` has `.hrc` files by axis, `count` is
+    the column of counts, `by` are the axes. `cost` is a column with the cost of suppressing each cell, or `people` for
+    its count. `keep` lists margins to print, such as `sex` or `region=north,sex`. `ledger` is a file that remembers the
+    tables about each `population`; earlier ones are held together with these, and `write` records these under the name
+    `cycle`. For the rest see `find_pattern`. Raises RefusedError if a count cannot be protected.
     """
+    book = open_book(ledger, population, cycle, tau, insiders, protect)
+    remembered = {} if book is None else book.tables
     several = isinstance(tables, list | tuple) and not (tables and isinstance(tables[0], Mapping))
     sources = list(tables) if several else [tables]  # type: ignore[call-overload]
     earlier = [Path(table) for table in published]
-    names = _file_names([table_name(source, number) for number, source in enumerate(sources, 1)], earlier)
+    contents = {path.name: read_bytes(path) for path in earlier}
+    for name, content in {name: gaps_csv(table).encode() for name, table in remembered.items()}.items():
+        if contents.setdefault(name, content) != content:
+            raise InputError(f"{name}: the ledger has another table of this name; rename the file")
+        earlier = [path for path in earlier if path.name != name]
+    names = _file_names([table_name(source, number) for number, source in enumerate(sources, 1)], list(contents))
     axes = None if by is None else tuple(by)
     column = None if cost == "people" else cost
-    linked = read_linked(sources, hierarchy or {}, earlier=earlier, count=count, axes=axes, cost=column)
+    said = as_reading(reading)
+    found = [None if column or hierarchy else find_table(source, count, axes, said) for source in sources]
+    linked = read_linked(
+        sources,
+        hierarchy or {},
+        earlier=earlier,
+        remembered=remembered,
+        count=count,
+        axes=axes,
+        cost=column,
+        found=found,
+    )
     costs = None if column is None else read_costs(linked, sources, hierarchy or {}, count, axes, column)
     pattern = find_pattern(
         linked,
@@ -69,7 +97,8 @@ def suppress(
         seconds=seconds,
         progress=progress,
     )
-    return Suppression(pattern, names, {path.name: read_bytes(path) for path in earlier})
+    before = linked.names[len(linked.tables) :]
+    return Suppression(pattern, names, {name: contents[name] for name in before}, book, tuple(found))
 
 
 def find_pattern(
@@ -107,6 +136,7 @@ def find_pattern(
         raise InputError(f"seconds = {seconds}: must be a number of at least 0")
     tables = single(table) if isinstance(table, Lattice) else table
     disclosed: list[int] = []
+    before: EarlierTables | None = None
     kept = _kept(tables, keep)
     start = time.monotonic()
     while True:
@@ -116,14 +146,17 @@ def find_pattern(
             return build_problem(of, primary, protect, tau, insiders, disclosed, costs, kept)
 
         problem = again(tables)
+        search = PatternSearch(problem, seconds, progress)
         try:
-            optimum = PatternSearch(problem, seconds, progress).run(extra)
+            optimum = search.run(extra)
             break
         except Unprotectable as error:
-            # With an earlier total, a count may follow from earlier tables alone: it is named, and the rest protected.
-            if not tables.known[0] or error.rise or problem.width > 1 or error.view.known or error.view.at_least:
-                raise RefusedError(_refusal(tables, problem, error)) from None
-            disclosed.append(int(problem.cell_ids[error.cell]))
+            # A count may follow from earlier tables alone: then it is named, and the rest protected.
+            before = before or (EarlierTables(tables) if tables.earlier else None)
+            cell = int(problem.cell_ids[error.cell])
+            if before is None or not before.disclose(cell, int(problem.counts[error.cell])):
+                raise RefusedError(_refusal(tables, search, error)) from None
+            disclosed.append(cell)
     left = seconds - (time.monotonic() - start)
     checked = rerun(tables, problem, optimum, primary, extra, again, left)
     return replace(_pattern(tables, problem, optimum, (primary, protect, tau, insiders), disclosed), rerun=checked)
@@ -191,8 +224,9 @@ def _pattern(
     )
 
 
-def _refusal(tables: LinkedTables, problem: Problem, error: Unprotectable) -> str:
+def _refusal(tables: LinkedTables, search: PatternSearch, error: Unprotectable) -> str:
     """Which count cannot be protected, and from whom."""
+    problem = search.problem
     cell = tables.name(int(problem.cell_ids[error.cell]))
     whatever = "whatever else is suppressed"
     if error.rise:
@@ -202,18 +236,36 @@ def _refusal(tables: LinkedTables, problem: Problem, error: Unprotectable) -> st
     if insiders:
         groups = " and ".join(f"({tables.name(int(problem.cell_ids[position]))})" for position in insiders)
         return f"{cell}: the respondents in {groups} can infer the count, {whatever}"
+    if not error.proved:
+        return f"{cell}: no pattern was found that protects the count; suppress more cells by hand"
+    if tables.earlier:
+        return _beside_earlier(tables, search, error.cell)
     if problem.width > 1:
         return f"{cell}: the count follows to within tau = {problem.width - 1}, {whatever}"
     return f"{cell}: the count follows from the grand total, {whatever}"
 
 
-def _file_names(tables: Sequence[str], earlier: Sequence[Path]) -> tuple[str, ...]:
+def _beside_earlier(tables: LinkedTables, search: PatternSearch, first: int) -> str:
+    """The counts that new tables disclose beside earlier ones, which did not disclose them."""
+    cells = list(dict.fromkeys((first, *search.hopeless())))
+    cells.sort(key=lambda cell: not tables.gaps[search.problem.cell_ids[cell]])  # what the earlier tables hid first
+    names = "; ".join(tables.name(int(search.problem.cell_ids[cell])) for cell in cells[:MAX_NAMED])
+    more = f" and {len(cells) - MAX_NAMED:,} more" if len(cells) > MAX_NAMED else ""
+    earlier = ", ".join(tables.names[len(tables.tables) :])
+    return (
+        f"{names}{more}: not known before, and disclosed by these tables beside {earlier}, whatever is suppressed; "
+        "publish fewer axes or wider categories"
+    )
+
+
+def _file_names(tables: Sequence[str], earlier: Sequence[str]) -> tuple[str, ...]:
     """Names of the files with gaps: all different, and none like an earlier one."""
     stems = [name.split(".")[0] for name in tables]
+    if len(set(stems)) < len(stems):
+        raise InputError(f"{', '.join(tables)}: files of the same name; rename one")
     names = [PATTERN] if len(tables) == 1 else [f"{stem}.csv" for stem in stems]
-    taken = {path.name for path in earlier}
-    if taken & set(names):
-        names = [f"{stem}-{PATTERN}" for stem in stems]
-    if len({*names, *taken}) < len(names) + len(taken):
-        raise InputError(f"{', '.join(map(str, (*tables, *earlier)))}: files of the same name; rename one")
+    number = 1
+    while set(earlier) & set(names):
+        ending = PATTERN if number == 1 else f"{number}-{PATTERN}"
+        names, number = [f"{stem}-{ending}" for stem in stems], number + 1
     return tuple(names)

@@ -37,6 +37,7 @@ ORDERED = "ordered"
 
 PERMUTED: Mapping[str, Callable[[Stratum], Outcomes]] = {
     **{name: partial(outcomes, rule=rule) for name, rule in VARIANTS.items()},
+    "no-vacuous": partial(outcomes, visible=True),
     "nearby": partial(outcomes, weight=nearby),
     ORDERED: partial(outcomes, shown=tuple),
 }

@@ -4,8 +4,9 @@ The derivation follows Bailie, Gong and Meng on the 2020 census (Theorem 2 and a
 publishing the invariants costs nothing among data sets that agree on them, and tables are post-processing of both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from safemargin.core import (
     Change,
@@ -19,11 +20,21 @@ from safemargin.core import (
     counts,
     named,
 )
-from safemargin.guarantees import compose_parts, loss_epsilon, post_process, publish_invariants, published_epsilon
+from safemargin.guarantees import (
+    compose_parts,
+    convert_unit,
+    loss_epsilon,
+    post_process,
+    publish_invariants,
+    published_epsilon,
+)
+from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design
+from safemargin.topdown.movers import ALONE
 
 MECHANISM = "TopDown"
 PUBLIC = "bounds and impossible cells are assumed to be public facts about every data set"
+Movers = Mapping[tuple[int, MarginQuery], int]  # squared change through one person, by level and margin
 EARLIER = "the guarantees of the releases that earlier tables are from add to this one"
 
 
@@ -74,9 +85,15 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
     }
 
 
-def derive_guarantee(design: Design, areas_from_data: bool, population: Population | None = None) -> Guarantee:
-    """The guarantee with its derivation: noise on every margin, invariants, and tables computed from both."""
-    tables = post_process(_measured(design, areas_from_data, population), MECHANISM)
+def derive_guarantee(
+    design: Design, areas_from_data: bool, population: Population | None = None, movers: Movers | None = None
+) -> Guarantee:
+    """The guarantee with its derivation: noise on every margin, invariants, and tables computed from both.
+
+    With `movers` it is about one person, who may move from one household to another: each noisy margin of households is
+    paid for by its own largest squared change (`topdown.movers`).
+    """
+    tables = post_process(_measured(design, areas_from_data, population, movers), MECHANISM)
     return replace(
         tables,
         statement=_statement(design),
@@ -98,26 +115,35 @@ def _statement(design: Design) -> str:
     )
 
 
-def _measured(design: Design, areas_from_data: bool, population: Population | None = None) -> Guarantee:
+def _measured(
+    design: Design, areas_from_data: bool, population: Population | None = None, movers: Movers | None = None
+) -> Guarantee:
     """The guarantee of all counts that tables are computed from."""
     population, invariants = population or population_of(design), _invariants(design, areas_from_data)
-    noisy = [
-        Guarantee(
-            f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
-            "",
-            1 / variance,
-            invariants,
-            population,
-            Change(Distance.HAMMING, design.unit),
-            Measure.ZCDP,
-            rule="discrete Gaussian noise: one changed record changes two counts of a margin by one",
-        )
-        for level in range(len(design.spine.levels))
-        for query, variance in design.measured(level).items()
-    ]
+    noisy = []
+    for level in range(len(design.spine.levels)):
+        for query, variance in design.measured(level).items():
+            answer = Guarantee(
+                f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
+                "",
+                1 / variance,
+                invariants,
+                population,
+                Change(Distance.HAMMING, design.unit),
+                Measure.ZCDP,
+                rule="discrete Gaussian noise: one changed record changes two counts of a margin by one",
+            )
+            noisy.append(answer if movers is None else _of_movers(answer, variance, movers[level, query]))
     # Among data sets that agree on the invariants, publishing them costs nothing (Proposition 1 of the paper).
     free = publish_invariants(noisy[0], invariants, "exact counts")
     return compose_parts([*noisy, free], "noisy and exact margins")
+
+
+def _of_movers(answer: Guarantee, variance: Fraction, squares: int) -> Guarantee:
+    """A noisy margin of households per person: half the squared change over the parameter."""
+    most = "one record" if squares <= ALONE else "two records"
+    how = f"{most} of a {answer.change.unit}; squared changes of this margin sum to {squares}"
+    return convert_unit(answer, "person", squares / (2 * variance), how)
 
 
 def population_of(design: Design) -> Population:

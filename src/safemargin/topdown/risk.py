@@ -68,8 +68,8 @@ class RiskComparison:
                 f"{risk.error:.3g}",
                 f"{risk.people:,}",
                 f"{risk.stated:,}",
-                ui.exact_percent(risk.share),
-                ui.exact_percent(risk.precision),
+                ui.percent(risk.share),
+                ui.percent(risk.precision),
             )
             for risk in self.methods
         ]

@@ -2,14 +2,16 @@
 
 Those are two runs over the same areas, linked by their tables. Households are measured and solved first. Their tables
 leave room for as many people as the exact counts of persons say, and how many people can live in them limits the tables
-of persons. Both are post-processing of noisy counts and of invariants, so the budgets of the two runs add up, and
-nothing else is spent.
+of persons. Both are post-processing of noisy counts and of invariants, so the budgets of the two runs add up for
+somebody who stays in a household. Somebody who moves changes two of them, and each noisy margin of households then
+costs more (`topdown.movers`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -34,6 +36,7 @@ from safemargin.topdown.guarantee import derive_guarantee, population_of
 from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.measure import exact_counts
+from safemargin.topdown.movers import MOVES, STAYS, HouseholdSizes, squares_by_margin
 from safemargin.topdown.project import TopDownProject, load_section
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.residents import always_fit, limits_of, residents_of, solve_with_residents
@@ -67,6 +70,9 @@ class JointSection(ConfigSection):
     each: Range = Field(default=(1, 99_999), description="least and most people of a household, without `size`")
     living: Name = Field(description="attribute or grouping of persons that says where they live")
     inside: Name = Field(description="its category of people who live in households")
+    person_change: Literal["stays", "moves"] = Field(
+        default="moves", description="what one changed person may do: stay in their household, or also move to another"
+    )
 
 
 class JointProject(ConfigSection):
@@ -85,6 +91,23 @@ class JointRelease(ui.Result):
     folder: Path
 
     @property
+    def rho_squared_of_stayers(self) -> Fraction:
+        """What is guaranteed to people who stay in their household: the sum of the two budgets."""
+        return self.households.design.rho_squared + self.persons.design.rho_squared
+
+    @property
+    def _moves(self) -> bool:
+        return self.guarantee.population.nested[0].up > 1
+
+    @property
+    def _may(self) -> str:
+        return "may move to another household" if self._moves else "stays in the same household"
+
+    @property
+    def _if_they_stay(self) -> str:
+        return f"For those who stay in their household it is {self.rho_squared_of_stayers}. " if self._moves else ""
+
+    @property
     def epsilon(self) -> float:
         """At the delta of the persons' file, by the formula of Bun and Steinke."""
         return published_epsilon(float(self.guarantee.budget or 0), self.persons.design.delta)
@@ -94,6 +117,8 @@ class JointRelease(ui.Result):
             "schema": ui.SCHEMA,
             "rho_squared": str(self.guarantee.budget),
             "epsilon": self.epsilon,
+            "person_change": MOVES if self._moves else STAYS,
+            "rho_squared_of_stayers": str(self.rho_squared_of_stayers),
             "guarantee": document(self.guarantee),
             HOUSEHOLDS: self.households.to_json(),
             PERSONS: self.persons.to_json(),
@@ -102,8 +127,9 @@ class JointRelease(ui.Result):
 
     def to_report(self) -> ui.Report:
         both = (
-            f"Households and persons together: rho² = {self.guarantee.budget} per person (epsilon {self.epsilon:.2f} "
-            f"at delta {self.persons.design.delta:g}). Tables of persons keep to those of households in every area."
+            f"Households and persons together: rho² = {self.guarantee.budget} per person, who {self._may} (epsilon "
+            f"{self.epsilon:.2f} at delta {self.persons.design.delta:g}). {self._if_they_stay}Tables of persons keep "
+            "to those of households in every area."
         )
         parts = [
             ui.Section(name.capitalize(), *release.to_report().parts)
@@ -282,17 +308,29 @@ def _solved_by(design: Design, project: TopDownProject, query: MarginQuery) -> D
 
 
 def _guarantee(section: JointSection, units: Design, persons: Design, from_data: bool) -> Guarantee:
-    """Both, per person: one person belongs to one household, whose record alone may change with that person's."""
+    """Both, per person: of the households, those records count that may change with one person's."""
     one, other = population_of(units), population_of(persons)
     most = max((high for _, high in section.sizes.values()), default=section.each[1])
+    moves = section.person_change == MOVES
     population = Population(
         "persons in households",
         records=(*one.records, *other.records),
         determines=tuple(dict.fromkeys((*one.determines, *other.determines))),
-        nested=(Nested(persons.unit, units.unit, 1, most),),
+        nested=(Nested(persons.unit, units.unit, 2 if moves else 1, most),),
     )
+    movers = squares_by_margin(units, persons, _household_sizes(section, units)) if moves else None
     parts = [
-        change_unit(derive_guarantee(units, from_data, population), persons.unit),
+        change_unit(derive_guarantee(units, from_data, population, movers), persons.unit),
         derive_guarantee(persons, from_data, population),
     ]
     return post_process(compose_parts(parts, "measurements of households and persons"), "TopDown of both")
+
+
+def _household_sizes(section: JointSection, design: Design) -> HouseholdSizes:
+    """People by category of the attribute of sizes; categories of one group have the range of the group."""
+    query, people = _sizes(section, design)
+    if not query.axes:
+        return HouseholdSizes(None, (section.each,))
+    (axis,), (codes,) = query.axes, query.groups
+    groups = range(design.attributes.sizes[axis]) if codes is None else codes
+    return HouseholdSizes(axis, tuple((int(people[0, group]), int(people[1, group])) for group in groups))

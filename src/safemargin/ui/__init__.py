@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         Fold,
         Grid,
         Headline,
+        Heat,
+        HeatCell,
+        HeatRow,
         InTerminal,
         Link,
         Map,
@@ -65,6 +68,8 @@ if TYPE_CHECKING:
         short_number,
     )
     from safemargin.ui.options import (
+        DOUBTFUL,
+        READING,
         Axes,
         Beta,
         By,
@@ -79,6 +84,7 @@ if TYPE_CHECKING:
         Master,
         Option,
         Page,
+        ReadingOptions,
         Rolls,
         Skip,
         Tau,
@@ -89,6 +95,7 @@ if TYPE_CHECKING:
         parse_integers,
         project_file,
         target_of_tables,
+        with_reading,
     )
     from safemargin.ui.output import (
         PROGRESS,

@@ -197,6 +197,39 @@ class Map:
     """What the colours mean, by kind."""
 
 
+@dataclass(frozen=True)
+class HeatCell:
+    """A figure with what is said about it: `step` from -2 (far below) to 2 (far above); none if it is not published."""
+
+    text: str
+    step: int | None
+    hint: str
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A row of a `Heat`: its overall figure, its cells, and a strip of shares by name, from one end to the other."""
+
+    label: str
+    overall: str
+    cells: Sequence[HeatCell]
+    strip: Sequence[tuple[str, float]] = ()
+    heading: str = ""
+    """What the rows from here on belong to."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A table of figures coloured by how far they are from the overall one; gaps are hatched. A terminal has none."""
+
+    caption: str
+    corner: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[HeatRow]
+    steps: Sequence[str]
+    """What the five colours mean, from far below to far above."""
+
+
 class Fold:
     """What opens on a click; a terminal shows it only if it is `printed` there."""
 
@@ -243,6 +276,7 @@ Block = (
     | Grid
     | Chart
     | Bars
+    | Heat
     | Map
     | Fold
     | Signatures
@@ -271,7 +305,7 @@ def blocks(parts: Iterable[Part]) -> list[Block]:
         if isinstance(part, str):
             part = Paragraph(part) if part else None
         match part:
-            case None | Paragraph(text="") | Points(items=[]) | Grid(rows=[]) | Bars(rows=[]):
+            case None | Paragraph(text="") | Points(items=[]) | Grid(rows=[]) | Bars(rows=[]) | Heat(rows=[]):
                 continue
         stated.append(part)
     return stated

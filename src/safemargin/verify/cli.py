@@ -5,14 +5,20 @@ from typing import Annotated
 
 import typer
 
+from safemargin.checker import EXIT_CODES
 from safemargin.ui import By, Count, Facts, Json, Option, Page, Rolls, Skip, call, check_page, print_result
 from safemargin.verify.sign import sign as run_sign
 from safemargin.verify.verify import verify as run_verify
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="Certificate (JSON) of an audit or of a release.")],
-    files: Annotated[list[Path], typer.Argument(help="The tables it speaks about, or a folder that holds them.")],
+    certificate: Annotated[
+        Path, typer.Argument(help="Published folder of a release, or the certificate (JSON) of an audit or pattern.")
+    ],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Of an audit or pattern: the tables, or a folder that holds them.")
+    ] = None,
+    auditors: Annotated[Path | None, typer.Option(help="Folder for auditors of a release: roll and witnesses.")] = None,
     roll: Rolls = None,
     fact: Facts = None,
     count: Count = "count",
@@ -23,20 +29,23 @@ def verify(
         Path | None, typer.Option(help="Public key (minisign) with which the manifest of a release must be signed.")
     ] = None,
     rerun: Annotated[
-        bool, typer.Option("--rerun", help="Run the rule on every witness table of a release; needs the joint roll.")
+        bool, typer.Option("--rerun", help="Run the rule on every witness table of a release; needs --auditors.")
     ] = False,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Verify a certificate with integer addition alone: no solver, no search. Only --rerun runs the whole rule.
 
-    Example: safemargin verify certificate.json published --roll roll.csv --rerun
+    Exit code: 0 if it holds, 1 if it fails, 3 if what was given does not show it.
+
+    Example: safemargin verify release/published --auditors release/auditors --rerun
     """
     check_page(page)
-    checked = call(run_verify, locals(), "fact", roll=roll or (), facts=fact or (), skip=skip or ())
+    given = {"files": files or (), "roll": roll or (), "facts": fact or (), "skip": skip or ()}
+    checked = call(run_verify, locals(), "fact", "given", **given)
     print_result(checked, as_json, page)
     if not checked.holds:
-        raise typer.Exit(1)
+        raise typer.Exit(EXIT_CODES[checked.outcome])
 
 
 def sign(

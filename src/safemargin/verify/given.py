@@ -42,6 +42,11 @@ class Given:
         return failures + [f"{name}: {EXTRA}" for name in (*self.lying, *self.folders) if name not in names]
 
 
+def changed(name: str) -> str:
+    """The failure of a file that has another hash."""
+    return f"{name}: is not the file that the certificate speaks about; its hash differs"
+
+
 def load(path: Path) -> dict[str, Any]:
     """A certificate or a manifest."""
     document = read_json(path)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safemargin.checker import SIGNATURE
 from safemargin.core import InputError, OutputError, cannot_write, new_secret
-from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text, require_private
+from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text, require_private, sync
 from safemargin.ui import SCHEMA, Document, Report, Result
 from safemargin.verify.given import PUBLISHED
-from safemargin.verify.signature import HASHED, SUFFIX, TRUSTED
 
+HASHED, TRUSTED = b"ED", "trusted comment: "
+"""How minisign signs: the BLAKE2b hash of a file, and then the signature together with a comment."""
 PLAIN = b"\0\0"
 """The key is not locked with a password: `minisign -G -W` and `sign --new` write it so."""
 CHECKED = b"B2"
@@ -42,8 +44,8 @@ class Signed(Result):
                 f"Written: {self.file}, which must stay secret, and {self.public}, to be published where people look "
                 "for it.",
             )
-        check = f"safemargin verify {shlex.quote(str(self.file.parent))}/certificate.json"
-        return Report("Sign", f"Written: {self.file}, by key {self.key}. Anybody can check it: {check} ... --key")
+        check = f"safemargin verify {shlex.quote(str(self.file.parent))}"
+        return Report("Sign", f"Written: {self.file}, by key {self.key}. Anybody can check it: {check} --key")
 
 
 def sign(folder: Path | str | None = None, *, key: Path | str, new: bool = False) -> Signed:
@@ -75,7 +77,7 @@ def sign(folder: Path | str | None = None, *, key: Path | str, new: bool = False
         f"{TRUSTED}{trusted}",
         _base64(whole),
     ]
-    target = manifest.with_name(f"{MANIFEST}{SUFFIX}")
+    target = manifest.with_name(SIGNATURE)
     _write(target, lines, 0o644)
     return Signed(target, _key_name(number))
 
@@ -98,6 +100,8 @@ def _new_pair(path: Path) -> Signed:
 
 def _read_secret(path: Path) -> tuple[bytes, Any]:
     """The id of a secret key, and what signs with it."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such key; make one first: safemargin sign --new --key {path}")
     require_private(path)
     lines = read_text(path).splitlines()
     try:
@@ -123,13 +127,21 @@ def _ed25519(seed: bytes) -> Any:
 
 
 def _write(path: Path, lines: list[str], mode: int) -> None:
-    """Write a new file whole; one that exists is never replaced."""
+    """Write a new file whole or not at all; one that exists is never replaced, unless a crash left it empty."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            if path.is_file() and not path.is_symlink() and path.stat().st_size == 0:
+                path.unlink()
+            os.link(part, path)  # in one step, and only if there is no such file
+        finally:
+            part.unlink(missing_ok=True)
+        sync(path.parent)
     except FileExistsError:
         raise OutputError(f"{path}: exists already; remove it or name another") from None
     except OSError as error:

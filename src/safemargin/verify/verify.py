@@ -11,21 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from safemargin import __version__, ui
-from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
+from safemargin.bounds import KIND, QUESTIONS, SUPPRESSION, SourceFile, Verification, check, digest, parse
+from safemargin.checker import CERTIFICATE, FAILS, HOLDS, MANIFEST, NOT_CHECKED, PAGE, SIGNATURE
 from safemargin.core import InputError
-from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
-from safemargin.release.witnesses import WITNESSES
+from safemargin.io import axes, hash_file, read_json, read_manifest, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
-from safemargin.verify.given import Given, given_files, load
-from safemargin.verify.published import PAGE, SIGNATURE, changed, verify_release
+from safemargin.verify.given import Given, changed, given_files, load
+from safemargin.verify.published import RELEASE, verify_release
+from safemargin.verify.questions import verify_questions
 
 Files = str | Path | Sequence[str | Path]
 
 
+HEADLINES = {
+    HOLDS: ("sound", "The certificate holds."),
+    FAILS: ("unsound", "The certificate fails."),
+    NOT_CHECKED: ("partly", "Not checked."),
+}
+
+
 @dataclass(frozen=True)
 class CertificateCheck(Verification, ui.Result):
-    """What was verified, and what fails; `statement` is what the certificate says, `origin` which one it is and when it
-    was checked, for the page.
+    """What was verified, and what fails; `statement` is the strongest that was checked, `origin` which certificate it
+    is and when it was checked, for the page.
     """
 
     statement: str = ""
@@ -37,23 +45,24 @@ class CertificateCheck(Verification, ui.Result):
 
     def to_report(self) -> ui.Report:
         first, *others = self.lines()
-        state, headline = ("sound", "The certificate holds.") if self.holds else ("unsound", "The certificate fails.")
+        state, headline = HEADLINES[self.outcome]
         return ui.Report(
             "Verify",
             ui.OnPage(ui.Headline(state, headline, first)),
-            ui.InTerminal(ui.Paragraph(first, state)),
+            ui.InTerminal(ui.Paragraph(first, "warning" if state == "partly" else state)),
             *(ui.Paragraph(line) for line in others),
-            ui.OnPage(ui.Section("What it states", self.statement)) if self.statement and self.holds else None,
+            ui.Section("What was checked", self.statement) if self.statement and self.holds else None,
             ui.OnPage(ui.Section("This check", ui.Particulars(self.origin))) if self.origin else None,
         )
 
 
 def verify(
     certificate: str | Path,
-    files: Files,
+    files: Files = (),
     roll: Files = (),
     facts: Files = (),
     *,
+    auditors: str | Path | None = None,
     count: str = "count",
     option: str = "option",
     by: str | Sequence[str] | None = None,
@@ -63,16 +72,36 @@ def verify(
 ) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
-    `files` are the tables that it speaks about, or folders with them; `roll` and `facts` those of the onlooker.
-    `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in another way is refused.
-    With a public `key` of minisign, the manifest of a release must be signed with it. With the joint `roll`, the
-    witness tables of a release are checked against what it publishes; with `rerun`, the rule is run on each of them.
+    Of a release, `certificate` is the published folder. With the folder for `auditors`, its witness tables are checked
+    against what it publishes; with `rerun`, the rule is run on each of them; with a public `key` of minisign, its
+    manifest must be signed with it; a `roll` of one's own must be the one that auditors got.
+
+    Of other certificates, `files` are the tables that they speak about, or folders with them; `roll` and `facts` those
+    of the onlooker. `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in
+    another way is refused.
     """
     path = Path(certificate)
+    several = _questions_folder(path)
+    if several is not None:
+        if key is not None:
+            raise InputError(f"{several}: signatures are checked for one question; verify the manifest with minisign")
+        if rerun or auditors is not None:
+            raise InputError(f"{several}: no witnesses are carried for several questions, so there is nothing to run")
+        checked, statement = verify_questions(several)
+        return CertificateCheck(**vars(checked), statement=statement, origin=_origin(several / CERTIFICATE))
+    folder = _release_folder(path)
+    if folder is not None:
+        rolls = _paths(roll)
+        if any(file.resolve() != folder.resolve() for file in _paths(files)) or len(rolls) > 1 or _paths(facts):
+            raise InputError(f"{folder}: a release is verified as a whole: give its published folder, and nothing else")
+        given_auditors = None if auditors is None else Path(auditors)
+        own = rolls[0] if rolls else None
+        checked, statement = verify_release(folder, given_auditors, None if key is None else Path(key), own, rerun)
+        return CertificateCheck(**vars(checked), statement=statement, origin=_origin(folder / "certificate.json"))
     document = load(path)
     given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
-    for name, said in (("key", key is not None), ("rerun", rerun)):
-        if said and "kind" in document:
+    for name, said in (("key", key is not None), ("rerun", rerun), ("auditors", auditors is not None)):
+        if said:
             raise InputError(f"{name}: is for certificates of releases; this one is of another kind")
     if document.get("kind") == KIND:
         names = axes(by if by is None or isinstance(by, str) else ",".join(by))
@@ -80,15 +109,37 @@ def verify(
         checked = _verify_intervals(path, document, given, reading)
     elif document.get("kind") == SUPPRESSION:
         checked = _verify_pattern(path, document, given)
-    elif isinstance(document.get("files"), dict) and "statement" in document:
-        checked = verify_release(path, document, given, None if key is None else Path(key), rerun)
     else:
-        raise InputError(f"{path}: is not a certificate of safemargin")
-    origin = {"certificate": path.name, "SHA-256 of the certificate": hash_file(path)}
-    if document.get("title"):
-        origin = {"release": str(document["title"])} | origin
-    origin |= {"checked on": date.today().isoformat(), "with": f"safemargin {__version__}"}
-    return CertificateCheck(**vars(checked), statement=str(document.get("statement", "")), origin=origin)
+        raise InputError(f"{path}: is not a certificate of safemargin, or one of another version")
+    return CertificateCheck(**vars(checked), origin=_origin(path))
+
+
+def _questions_folder(path: Path) -> Path | None:
+    """The published folder of several questions, where `path` is one, or the certificate in one; else nothing."""
+    folder = path if path.is_dir() else path.parent
+    held = folder / CERTIFICATE
+    if not held.is_file() or not (path.is_dir() or path.name == CERTIFICATE):
+        return None
+    document = read_json(held)
+    return folder if isinstance(document, dict) and document.get("kind") == QUESTIONS else None
+
+
+def _release_folder(path: Path) -> Path | None:
+    """The published folder of a release, where `path` is one, or the certificate in one; else nothing."""
+    if path.is_dir():
+        return path
+    if path.name != CERTIFICATE or not path.is_file():
+        return None
+    document = read_json(path)
+    return path.parent if isinstance(document, dict) and document.get("kind") == RELEASE else None
+
+
+def _origin(path: Path) -> dict[str, str]:
+    """Which certificate was checked, and when."""
+    origin = {"certificate": path.name}
+    if path.is_file():
+        origin["SHA-256 of the certificate"] = hash_file(path)
+    return origin | {"checked on": date.today().isoformat(), "with": f"safemargin {__version__}"}
 
 
 def _paths(files: Files) -> list[Path]:
@@ -166,17 +217,18 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given, readin
 
 def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     """In the folder of a release: other formats of the tables, certificate and manifest; and what is wrong there."""
-    path = given.lying.get("certificate.json")
-    if path is None or MANIFEST not in given.lying or "certificate.json" in names:
+    path = given.lying.get(CERTIFICATE)
+    if path is None or MANIFEST not in given.lying or CERTIFICATE in names:
         return set(), []
-    document = load(path)
-    if not isinstance(document.get("files"), dict):
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("kind") != RELEASE:
         return set(), []
-    inside = {name: file for name, file in given.lying.items() if file.parent == path.parent and file != path}
-    release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
+    release, _ = verify_release(path.parent)
     stems = {name.rpartition(".")[0] for name in names}
-    others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
-    beside = {MANIFEST, SIGNATURE, PAGE, WITNESSES, path.name}
+    tables = document["tables"] if not release.failures else []
+    files = [str(name) for table in tables for name in table["files"]]
+    others = {name for name in files if name.rpartition(".")[0].removesuffix(".sdmx") in stems}
+    beside = {MANIFEST, SIGNATURE, PAGE, CERTIFICATE}
     return others | beside, [f"{path.name}: {failure}" for failure in release.failures]
 
 

@@ -13,7 +13,7 @@ from safemargin.voting.outcome import outcome as measure_outcome
 Candidates = Annotated[str | None, typer.Option(help="Number of candidates, or their names: a,b,c.")]
 Voters = Annotated[int | None, typer.Option(help="Number of people who vote.")]
 Beliefs = Annotated[
-    list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
+    list[str] | None, typer.Option(help="uniform, result, smoothed, or a CSV file (ranking, probability); repeatable.")
 ]
 Epsilon = Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")]
 Draws = Annotated[int, typer.Option(min=1000, help="Monte Carlo sample size, used only if no exact algorithm applies.")]

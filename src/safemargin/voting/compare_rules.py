@@ -87,7 +87,9 @@ class RuleRanking(Result):
             ),
             *(f"{rule}: {reason}." for rule, reason in self.unanswered),
             Grid(AXIOMS, [(rule, *held.short) for rule, held in axioms]),
-            f"Axioms were looked for in every election of up to {MAX_VOTERS} voters." if axioms else "",
+            f"Axioms were looked for in every election of up to {MAX_VOTERS} voters: no is a proof, yes is evidence."
+            if axioms
+            else "",
             Points(examples),
             OnPage(Section("Assumptions", Points(list(ASSUMPTIONS)))),
         )

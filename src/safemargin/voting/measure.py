@@ -96,7 +96,10 @@ def _unnamed(election: Election) -> list[str]:
     named, every = len(election.belief.votes) * election.belief.behind, factorial(election.rule.candidates)
     if named >= every:
         return []
-    return [f"the pair is one of the {named:,} votes that the belief names; somebody who votes otherwise may show more"]
+    return [
+        f"the pair is one of the {named:,} votes to which the belief gives a chance; somebody who votes otherwise may "
+        "show more"
+    ]
 
 
 def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list[Fraction]]:

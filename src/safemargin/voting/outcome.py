@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
@@ -33,7 +34,7 @@ from safemargin.voting.stability import classify, classify_counts, slowest, smal
 ALL_TIES = "all"
 MAX_LEAKS = 500
 """Ways in which leaked votes can have been cast that are tried."""
-NOT_FILES = ("uniform", "result")
+NOT_FILES = ("uniform", "result", "smoothed")
 """Words for beliefs; all others are files."""
 
 
@@ -61,9 +62,10 @@ def outcome(
     """How private publishing a result exactly is: delta, the worst pair of votes, and how it was computed.
 
     `rule` is the name of a rule, or a function of your own that gets how often each ranking was cast and returns who
-    wins. `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (of `votes`), a CSV file,
-    or several of these, of which any may be held. `delta` asks for the smallest electorate and the least epsilon,
-    `classify` for how delta falls as the electorate grows.
+    wins. `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (the shares of `votes`),
+    "smoothed" (with half a vote more for each ranking), a CSV file, or several of these, of which any may be held.
+    `delta` asks for the smallest electorate and the least epsilon, `classify` for how delta falls as the electorate
+    grows.
 
     >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
     0.375
@@ -121,7 +123,7 @@ def _electorate(
         chosen = rule_named(rule, len(names))
     chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
     held += [uniform(chosen)] if "uniform" in beliefs else []
-    held += [_as_cast(ballots)] if "result" in beliefs else []
+    held += [_as_cast(ballots, word) for word in ("result", "smoothed") if word in beliefs]
     return chosen, ballots, seen, held, names
 
 
@@ -247,7 +249,13 @@ def _in_order(names: tuple[str, ...], ties: Sequence[str] | str | None) -> tuple
     return order
 
 
-def _as_cast(ballots: Ballots | None) -> Belief:
+def _as_cast(ballots: Ballots | None, word: str) -> Belief:
+    """The shares of the result, or these with half a vote more for each ranking that was cast."""
     if ballots is None:
-        raise InputError("belief = 'result': needs the votes that were cast; name their file in `votes`")
-    return from_counts(ballots.counts, tuple(ballots.counts), "everybody else votes independently, as in the result")
+        raise InputError(f"belief = {word!r}: needs the votes that were cast; name their file in `votes`")
+    votes = tuple(vote for vote, count in ballots.counts.items() if count)
+    if word == "smoothed":
+        text = "everybody else votes independently, as in the result with half a vote more for each ranking"
+        return from_counts(ballots.counts, votes, text)
+    shares = tuple(Fraction(ballots.counts[vote], ballots.voters) for vote in votes)
+    return Belief(votes, shares, "everybody else votes independently, with the shares of the result")

@@ -55,6 +55,8 @@ class Stability:
     words: str
     lemma_exponent: float | None = None
     slope: float | None = None
+    is_bounded: bool = True
+    """Whether it is proved that delta falls at least like 1 over the root of n."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,9 @@ class OutcomePrivacy(ui.Result):
         if self.curve:
             document["curve"] = [list(point) for point in self.curve]
             document["pure_epsilon"] = _finite(self.pure_epsilon)
+            document["pure_epsilon_exists"] = None if self.pure_epsilon is None else isfinite(self.pure_epsilon)
         if self.stability is not None:
-            shown = {"kind": self.stability.kind, "rate": self.stability.rate, "words": self.stability.words}
+            shown = {"kind": self.stability.kind, "rate": _finite(self.stability.rate), "words": self.stability.words}
             more = {"lemma6_exponent": self.stability.lemma_exponent, "slope": self.stability.slope}
             document["class"] = {**shown, **{key: value for key, value in more.items() if value is not None}}
         if self.wanted is not None:
@@ -156,7 +159,6 @@ class OutcomePrivacy(ui.Result):
         (low, high), digits = self.interval, self.log_delta / log(10)
         runs = " in 95 of 100 runs" if self.engine == "Monte Carlo" else ""
         rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
-        pure = _finite(self.pure_epsilon)
         return ui.Report(
             f"How private is the outcome? {self.rule}, {self.voters:,} voters",
             self.words,
@@ -169,10 +171,20 @@ class OutcomePrivacy(ui.Result):
             *self._growth(),
             ui.Chart(lambda: curve_chart(self.curve), CAPTION, fits=True) if rows else None,
             ui.Grid(("epsilon", "delta"), rows),
-            f"With delta 0: epsilon {pure:.6g}." if rows and pure is not None else "",
+            self._without_delta if rows else "",
             *(ui.Paragraph(f"Note: {note}.", "quiet") for note in self.notes),
             ui.OnPage(ui.Section("Assumptions", ui.Points([*self.assumptions, f"Engine: {self.engine}."]))),
         )
+
+    @property
+    def _without_delta(self) -> str:
+        """The least epsilon with delta 0, or that there is none; nothing where an engine omits unlikely results."""
+        if self.pure_epsilon is None:
+            return ""
+        pure = _finite(self.pure_epsilon)
+        if pure is None:
+            return "With delta 0: no epsilon; some result is possible with one vote and impossible with another."
+        return f"With delta 0: epsilon {pure:.6g}."
 
     def _growth(self) -> list[str]:
         """What becomes of delta as the electorate grows."""

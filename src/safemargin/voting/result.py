@@ -42,7 +42,7 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
         return None
     if belief == "result":
         shares = tuple((count + Fraction(1, 2)) / (voters + Fraction(len(options), 2)) for count in counts)
-        held = "everybody else chose independently, each option as often as the result says"
+        held = "everybody else chose independently, as in the result with half an answer more for each option"
     else:
         shares = (Fraction(1, len(options)),) * len(options)
         held = "everybody else chose independently, every option being equally likely"

@@ -31,6 +31,9 @@ RULES: Mapping[str, Callable[[int], Rule]] = {
 NAMES = (*RULES, "approval-K", "committee-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
 """What a user may write; K, P and ALPHA are numbers."""
 
+ALIASES = {"irv": "stv", "instant-runoff": "stv", "ranked-choice": "stv"}
+"""Other words for rules with one winner."""
+
 MAX_TIED_CANDIDATES = 4
 
 
@@ -42,6 +45,7 @@ def rule_named(name: str, candidates: int) -> Rule:
     """
     if candidates < 2:
         raise InputError(f"candidates = {candidates}: there must be at least 2")
+    name = ALIASES.get(name, name)
     if name in RULES:
         return RULES[name](candidates)
     word, _, numbers = name.partition(":")

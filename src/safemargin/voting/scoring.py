@@ -50,7 +50,9 @@ class Positional(Rule):
 
     def votes(self) -> tuple[Ranking, ...]:
         """Those that give the same points are one."""
-        return rankings(self.candidates, [len(list(equal)) for _, equal in groupby(self.points)])
+        alike = [len(list(equal)) for _, equal in groupby(self.points)]
+        # Where all places are worth the same, no vote matters; two kinds of votes are named, which add the same.
+        return rankings(self.candidates, alike if len(alike) > 1 else [self.candidates - 1, 1])
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import erf, exp, factorial, log, pi, sqrt
+from math import erf, exp, factorial, inf, log, pi, sqrt
 
 import numpy as np
 
 from safemargin.core import InputError
-from safemargin.voting.closed_forms import rarest
+from safemargin.voting.closed_forms import has_two_candidates, rarest
 from safemargin.voting.crossings import crossings, directions, hyperplanes, results_near
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.privacy import Stability
@@ -20,15 +20,19 @@ MAX_VOTERS = 10**9
 def classify(election: Election) -> Stability:
     """The class of a belief when the winner is published; known votes do not matter, being outnumbered in the end."""
     kinds, belief, rule = election.kinds, election.belief, election.rule
+    if len(kinds) < 2:
+        return Stability("stable", inf, "no vote makes a difference, so delta is 0")
     ties = crossings(kinds)
     if not ties:
-        return Stability("uncovered", 0.0, "no tie was found at which the result changes; nothing is said")
+        text = "no tie was found at which the result changes; nothing is said"
+        return Stability("uncovered", 0.0, text, is_bounded=False)
     if ties[0].rate > 0:
-        text = f"delta falls about {np.exp(-ties[0].rate):.4g}-fold with each voter"
-        return Stability("stable", ties[0].rate, text, lemma_exponent=lemma_exponent(election))
+        return Stability("stable", ties[0].rate, falling(ties[0].rate), lemma_exponent=lemma_exponent(election))
     # Theorem 3 is about all rankings equally likely; Theorem 2 about a majority at its bar, wherever that is
     is_uniform = len(set(belief.shares)) == 1 and len(belief.votes) * belief.behind == factorial(rule.candidates)
-    if isinstance(rule, Majority) or (is_uniform and rule.is_proved):
+    # With two candidates every rule of this program is the majority of one of them, which is at its bar here.
+    is_majority = isinstance(rule, Majority) or has_two_candidates(kinds)
+    if is_majority or (is_uniform and rule.is_proved):
         slope = limiting_slope(rule) if isinstance(rule, Positional) else None
         return Stability("unstable", 0.0, "the race is open: delta falls like 1/sqrt(voters)", slope=slope)
     text = "the race is open, and it is proved only that delta falls at least like 1/sqrt(voters)"
@@ -45,11 +49,29 @@ def classify_counts(shares: Sequence[Fraction], epsilon: float) -> Stability:
     w = exp(epsilon) * q / (1 - q + exp(epsilon) * q)
     divergence = w * log(w / q) + (1 - w) * log((1 - w) / (1 - q))
     rate = -log(1 - both + both * exp(-divergence))
-    return Stability("stable", rate, f"delta falls about {exp(-rate):.4g}-fold with each voter")
+    return Stability("stable", rate, falling(rate))
+
+
+def falling(rate: float) -> str:
+    """How delta falls, in words: the factor for one voter, or for as many as divide it by e where that is near one.
+
+    >>> falling(0.5), falling(2e-6)
+    ('delta falls about 0.6065-fold with each voter', 'delta falls about 2.718-fold with every 500,000 voters')
+    """
+    if rate > 1e-3:
+        return f"delta falls about {exp(-rate):.4g}-fold with each voter"
+    return f"delta falls about 2.718-fold with every {float(f'{1 / rate:.3g}'):,.0f} voters"
 
 
 def slowest(classes: Sequence[Stability]) -> Stability:
-    """The class that holds whichever of several beliefs is held."""
+    """The class that holds whichever of several beliefs is held.
+
+    Where delta of one belief falls like 1 over the root of n, and that of every other at least as fast, the largest of
+    finitely many falls like it: Theorem 3 with a set of beliefs that contains the uniform one.
+    """
+    unstable = [stability for stability in classes if stability.kind == "unstable"]
+    if unstable and all(stability.is_bounded for stability in classes):
+        return unstable[0]
     order = {"uncovered": 0, "unstable": 1, "stable": 2}
     return min(classes, key=lambda stability: (order[stability.kind], stability.rate))
 

@@ -20,6 +20,8 @@ from safemargin.voting.election import Kinds
 MAX_CANDIDATES = 8
 MAX_WORK = 8e8
 """Factors of all products, most of which are shared: a few seconds."""
+MANY = 50
+"""Voters for each kind of vote from which on counts of votes are drawn, not votes."""
 BLOCK = 500
 """Draws that are looked at together: what they give for every cell stays in a processor's cache."""
 
@@ -124,8 +126,11 @@ def _draw(kinds: Kinds, cells: PointGrid, draws: int, generator: Generator, half
         progress("drawing elections", half * draws + start, 2 * draws)
         size = min(BLOCK, draws - start)
         scores = np.zeros((size, kinds.adds.shape[1]), dtype=np.int64)
-        for _ in range(kinds.others):
-            scores += kinds.adds[generator.integers(len(kinds), size=size)]
+        if kinds.others > MANY * len(kinds):  # how often each vote is cast, at once: the same law
+            scores += generator.multinomial(kinds.others, kinds.weights / kinds.weights.sum(), size=size) @ kinds.adds
+        else:
+            for _ in range(kinds.others):
+                scores += kinds.adds[generator.integers(len(kinds), size=size)]
         found = cells.chances(scores)
         first += found.sum(axis=0)
         second += found.T @ found

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, Target
+from safemargin.history.folders import PUBLISHED
 from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, write_whole
 from safemargin.release.inputs import Inputs, read_inputs
-from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.project import Project
 from safemargin.web.edit import set_axis, set_keys
 from safemargin.web.jobs import Job, Jobs

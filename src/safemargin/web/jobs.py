@@ -145,7 +145,7 @@ class Jobs:
     def _finish(self, job: Job, code: int, message: str, printed: str) -> None:
         with suppress(ValueError):
             job.document = json.loads(printed)
-        if code in (0, 1) and job.document is not None:  # 1: done, and the target is not met
+        if code in (0, 1, 3) and job.document is not None:  # 1: the target is not met; 3: the reading is doubtful
             state, job.message = "done", TOO_LATE if self._cancelled else ""
         elif self._cancelled:  # whatever the exit code: a library may turn an interrupt into an error of its own
             left = job.out if job.out and (job.folder / job.out).exists() else "Nothing"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import safemargin
 from safemargin.bounds.report import exposure_parts
 from safemargin.core import UNBOUNDED, InputError, Target
 from safemargin.release.draft import Draft
@@ -62,7 +63,7 @@ def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
     exposure = story.findings[0].exposure
     people = np.full(len(exposure.cells), 100)
     fitted = np.full(exposure.lower.shape, 50.0)
-    fitted[17, 2] = 6
+    fitted[17, 2] = 94
     wide = replace(
         exposure, people=people, lower=exposure.lower * 0, upper=exposure.lower * 0 + 100, fitted=fitted, complete=False
     )
@@ -163,3 +164,23 @@ def test_names_are_no_markup(story) -> None:
     exposure = story.findings[0].exposure
     named = replace(exposure, options=("[bold]", "[/red]", "[link=x]", "d"))
     assert "[/red]" in exposure_text(named, Target(kappa=10, tau=0), limit=40)
+
+
+def test_the_headline_counts_the_cells_of_tables_of_several_axes() -> None:
+    """Four large sites by seven grades of which most cells are small: the cost is not nothing."""
+    rows = [
+        {"site": site, "grade": f"g{grade}", "vote": "yn"[(number + grade) % 2]}
+        for site in "ABCD"
+        for grade in range(7)
+        for number in range(60 if grade < 2 else 12)
+    ]
+    made = safemargin.release(rows, answer="vote", by=["site", "grade"], tables={"margins": [["site", "grade"]]})
+    document = made.to_json()
+    shown = document["kept"]["site x grade"]
+    (table,) = [made.frame(name) for name in made.tables if name == "site x grade"]
+    plain = table[~table["site"].str.contains(" | ", regex=False) & ~table["grade"].str.contains(" | ", regex=False)]
+    exact = plain[plain["status"] == "exact"] if "status" in plain else plain
+    assert shown == {"exact": len(exact.groupby(["site", "grade"])), "asked": 28} and shown["exact"] < 28
+    (cost,) = [answer for answer in document["answers"] if answer["question"] == "What did it cost?"]
+    assert cost["answer"] == f"{28 - shown['exact']} of 28 cells of site x grade"
+    assert document["verdict"]["state"] == "partly" and "site x grade" in document["verdict"]["sentence"]

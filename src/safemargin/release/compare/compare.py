@@ -94,7 +94,7 @@ def compare(
     inputs = read_inputs(project, source)
     comparison = measure(
         inputs.table,
-        project.target,
+        inputs.target,
         inputs.onlookers,
         protect=project.protect,
         epsilons=epsilons,

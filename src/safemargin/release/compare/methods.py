@@ -61,7 +61,7 @@ class Case:
     @cached_property
     def limits(self) -> Limits:
         """The target made concrete by the true totals, for every method alike."""
-        return self.target.limits(self.table.totals.tolist(), self.people)
+        return self.target.limits(self.table.totals.tolist(), self.people, self.table.schema.options)
 
     @cached_property
     def exact(self) -> Tables:

@@ -24,6 +24,7 @@ from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, exch
 from safemargin.release.decide.earlier import remembered
 from safemargin.release.decide.judge import prove_counts
 from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
 from safemargin.release.decide.protect import (
     Cover,
     by_size,
@@ -35,11 +36,8 @@ from safemargin.release.decide.protect import (
 )
 from safemargin.release.decide.rerun import (
     Reasons,
-    any_table,
     next_candidate,
-    only_table,
     plainly_exposed,
-    votes_by_axis,
 )
 from safemargin.release.decide.rule import Candidate, ReleaseRule, join
 from safemargin.release.decide.split import (
@@ -104,11 +102,12 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
     if reasons.blocks and is_public and is_joint and all(onlooker.knows_rule for onlooker in watching):
         key = candidate.key()
         if key not in rule.unexplained:
-            shown = [_prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]
+            shown = [prove_with_reasons(rule, reasons, onlooker, progress) for onlooker in watching]
             failed = [each.proof for each in shown if not each.proof.holds]
-            if not failed:  # the certificate states the weakest proof
+            if not failed and all(_is_whole(rule, each.proof) for each in shown):
+                # The certificate states the weakest proof.
                 return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
-            rule.unexplained[key] = failed[0]
+            rule.unexplained[key] = failed[0] if failed else replace(shown[0].proof, undecided=1)
         # Facts and earlier releases may leave no answers that explain it, and nothing coarser would.
         if insist and not any(onlooker.past or onlooker.facts for onlooker in watching):
             return Shown(rule.unexplained[key])
@@ -119,12 +118,18 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
         same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
         tables = listed_tables(same or only_table(known), known, rule.table.schema)
     # If nothing is merged for its answers, every table that agrees with the release leads to it.
-    return Shown(proof, is_public and proof.holds and not reasons.blocks, not reasons.blocks, tables)
+    is_shown = is_public and proof.holds and not reasons.blocks and _is_whole(rule, proof)
+    return Shown(proof, is_shown, not reasons.blocks, tables)
 
 
-def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
+def _is_whole(rule: ReleaseRule, proof: Proof) -> bool:
+    """Whether integer tables prove every cell, together with all earlier releases."""
+    return proof.linear == 0 and (not rule.pasts or TOGETHER in proof.checked)
+
+
+def prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
     """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
-    limits, tables = replace(rule.limits, hypothetical=True), reasons.candidate.tables(rule.table)
+    limits, tables = replace(rule.limits, hypothetical=True, allow_linear=False), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
     for answers in reasons.trials():
         # The made-up sums of an axis part it as finely as the release does, or more, so they say all that it says.
@@ -135,7 +140,8 @@ def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker,
             known = build_system(assumed, onlooker)
             proof = certify(known, limits, progress)
             if onlooker.past is not None and proof.holds:
-                proof = join(proof, certify_with_earlier(assumed, onlooker.past, limits, progress=progress))
+                past, made = onlooker.past, answers.tables
+                proof = join(proof, certify_with_earlier(tables, past, limits, progress=progress, assumed=made))
                 if TOGETHER not in proof.checked:  # nobody may have changed their answer: that was not shown of these
                     continue
         except ContradictionError:  # votes of single axes that nobody can cast together
@@ -172,9 +178,15 @@ def decide(
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
     rule = _rule(table, target, onlookers, protect)
-    watching, limits = rule.onlookers, rule.limits
+    return plan_of(rule, target, *search(rule, progress))
+
+
+def plan_of(
+    rule: ReleaseRule, target: Target, candidate: Candidate, shown: Shown, refused: Sequence[Refusal] = ()
+) -> Plan:
+    """The plan of a candidate and what was shown of it, with the releases that were refused before."""
+    table, watching, limits, protect = rule.table, rule.onlookers, rule.limits, rule.protect
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
-    candidate, shown, refused = _search(rule, progress)
     proof, sized, lot, pasts = shown.proof, [cover.split for cover in rule.covers], rule.lot, rule.pasts
     budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
     guarantees = [axis_guarantee(table, candidate.splits, split) for split in candidate.splits if split.is_noised]
@@ -204,7 +216,7 @@ def decided(
 ) -> tuple[ReleaseRule, Candidate]:
     """The rule for a table, and the release that it comes to."""
     rule = _rule(table, target, onlookers, protect)
-    return rule, _search(rule, no_progress)[0]
+    return rule, search(rule, no_progress)[0]
 
 
 def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
@@ -218,7 +230,7 @@ def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: 
             f"axes.{noised[0].name}.epsilon: the axes cost {spent:g} together, target.epsilon_max is "
             f"{target.epsilon_max:g}"
         )
-    limits = target.limits(table.totals.tolist(), population(table))
+    limits = target.limits(table.totals.tolist(), population(table), table.schema.options)
     return rule_for(table, limits, tuple(onlookers) or (onlooker_with_roll(table, "joint"),), protect, target)
 
 
@@ -257,7 +269,7 @@ def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
     return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]
 
 
-def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
+def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
     """Cut axes further up until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
     candidate = rule.first()

@@ -85,19 +85,21 @@ def explanations(people: IntArray, pool: IntArray, limits: Limits) -> Iterator[I
     Only `people` and what the groups add up to (`pool`) are used. All groups but a few covers are in the guard band
     between the strict limits and those of the target, on one side of one option, or on both sides without any cover.
     """
-    sets = list(_cover_sets(people))
-    for option in np.argsort(-pool[: len(limits.floors)], kind="stable").tolist():
+    sets, sums = list(_cover_sets(people)), limits.columns(pool[: limits.options])
+    for option in np.argsort(-sums, kind="stable").tolist():
         if limits.unchosen and limits.unchosen[option]:
             continue
         for high in (True, False):
-            for covers in sets:
-                chosen = _one_side(people, int(pool[option]), option, high, covers, limits)
+            for covers in sets if (limits.has_ceiling if high else limits.has_floor)[option] else ():
+                chosen = _one_side(people, int(sums[option]), option, high, covers, limits)
                 if (
                     chosen is not None
                     and (rows := _completed(people, pool, option, chosen, covers, limits)) is not None
                 ):
                     yield rows
-        chosen = _both_sides(people, int(pool[option]), option, limits)
+        if not (limits.has_floor & limits.has_ceiling)[option]:
+            continue
+        chosen = _both_sides(people, int(sums[option]), option, limits)
         if chosen is not None and (rows := _completed(people, pool, option, chosen, (), limits)) is not None:
             yield rows
 
@@ -195,14 +197,17 @@ def _completed(
     people: IntArray, pool: IntArray, option: int, chosen: IntArray, covers: tuple[int, ...], limits: Limits
 ) -> IntArray | None:
     """The counts of all options, if every group is within the target, the covers within the strict limits."""
-    others = [column for column in range(len(pool)) if column != option]
+    inside = [option] if option < limits.options else list(limits.sets[option - limits.options])
+    others = [column for column in range(len(pool)) if column not in inside]
     rows = np.zeros((len(people), len(pool)), dtype=np.int64)
-    rows[:, option] = chosen
+    rows[:, inside] = dealt(pool[inside], chosen)
     if others:
         rows[:, others] = dealt(pool[others], people - chosen)
-    listed, spare = rows[:, : len(limits.floors)], np.maximum(limits.tolerance(people), 0)[:, None]
-    judged = ~np.array(limits.unchosen or (False,) * listed.shape[1])
-    within = (listed >= limits.least(people) + spare) & (listed <= limits.most(people) - spare)
+    listed, spare = rows[:, : limits.options], np.maximum(limits.tolerance(people), 0)[:, None]
+    counts = limits.columns(listed)
+    judged = ~np.array(limits.unchosen or (False,) * counts.shape[1])
+    within = (counts >= limits.least(people) + spare) & (counts <= limits.most(people) - spare)
+    within &= (counts == 0) | (counts > limits.few(people) + spare)
     if not within[:, judged].all() or (people < limits.kappa).any():
         return None
     taken = list(covers)

@@ -315,22 +315,25 @@ def _crossed(table: Table, splits: Sequence[Split], limits: Limits) -> list[Expo
         most = np.minimum(most, rows)
         surplus = surplus + everybody - rows
     least = np.maximum(everybody - surplus, 0)
-    listed = len(totals)
-    others_most = most.sum(axis=-1, keepdims=True) - most
-    others_least = least.sum(axis=-1, keepdims=True) - least
-    bad = most[..., :listed] - least[..., :listed] <= limits.tau
+    # Every option is free by itself, so the ends of a set of options are sums of theirs.
+    ends, columns = (least[..., :-1], most[..., :-1]), (*shape, len(limits.floors))
+    every_least, every_most = least.sum(axis=-1, keepdims=True), most.sum(axis=-1, keepdims=True)
+    least, most = (np.broadcast_to(limits.columns(end), columns) for end in ends)
+    others_least, others_most = every_least - least, every_most - most
+    bad = (most - least <= limits.tau) & (limits.has_floor | (least >= 1))
     for option, (floor, ceiling) in enumerate(zip(limits.floors, limits.ceilings, strict=True)):
         up, down, rest_up, rest_down = (a[..., option] for a in (most, least, others_most, others_least))
         bad[..., option] |= _below(up, rest_down, floor) | _below(rest_up, down, 1 - ceiling)
-    bad &= ~np.array(limits.unchosen) & (most.sum(axis=-1, keepdims=True) > 0)
+    bad &= ~np.array(limits.unchosen) & (every_most > 0)
     exposed = []
     for *cell, option in np.argwhere(bad).tolist():
         names = {
             s.axis.name: label(shown_groups(s)[code], s.axis.categories) for s, code in zip(splits, cell, strict=True)
         }
-        people = int(most[tuple(cell)].sum())
-        ends = int(least[(*cell, option)]), int(most[(*cell, option)])
-        exposed.append(Exposed(names, option, people, *ends))
+        people, name = int(every_most[tuple(cell)][0]), ("",) * limits.options + limits.names
+        exposed.append(
+            Exposed(names, option, people, int(least[*cell, option]), int(most[*cell, option]), secret=name[option])
+        )
     return exposed
 
 
@@ -353,7 +356,7 @@ def without_known(proof: Proof, known: System, total: PublishedTable, onlooker: 
         if fresh:
             return replace(proof, exposed=tuple(fresh))
         for cell in proof.exposed:
-            options = np.arange(len(known.options)) == cell.option
+            options = np.arange(len(limits.floors)) == cell.option
             excused.append((_members(cell, known), options))
         cells += proof.exposed
         # Deciding stops at the first cells that closed forms disclose, so the others are looked at again.
@@ -374,6 +377,8 @@ def _is_unchanged(cell: Exposed, known: System, before: System, limits: Limits) 
     """Whether a cell was disclosed before, and integer tables of the release attain both ends of its interval then."""
     least, most = before.listed_ends(*propagate(before))
     inside = _members(cell, before)
+    if cell.option >= len(known.options):  # a set of options: what is not shown to be unchanged counts
+        return False
     if least[inside, cell.option].sum() == most[inside, cell.option].sum():
         return True  # it was known exactly: there is nothing to narrow
     ends = []

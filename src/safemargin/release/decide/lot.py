@@ -76,7 +76,7 @@ def room(split: Split, group: Group, limits: Limits) -> int:
     """How many answers have to change until a group is outside the limits; 0 if it is."""
     if not split.regular(group, limits):
         return 0
-    counts, people = split.counts(group)[None, :], np.array([split.size(group)])
+    counts, people = limits.columns(split.counts(group)[None, :]), np.array([split.size(group)])
     spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
     judged = ~np.array(limits.unchosen or (False,) * len(spare))
     # One more than the spare answers: at the last count within a limit a group is still regular.

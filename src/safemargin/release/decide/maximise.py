@@ -71,7 +71,7 @@ def maximise(
     if not table.knows_composition:
         raise InputError("tables of several axes need a roll over all axes together")
     watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
-    limits = plan.target.limits(table.totals.tolist(), population(table))
+    limits = plan.target.limits(table.totals.tolist(), population(table), table.schema.options)
     splits = {name: _published(plan, table, name) for name in table.schema.names}
     base = Candidate(tuple(splits.values())).tables(table)
     alone = Judge(table, base, (), watching, limits, plan.certificate.linear)
@@ -259,9 +259,9 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
     counts, people = finest.counts[index], int(finest.people[index])
     verdicts = limits.verdicts(counts[None, :], counts[None, :], np.array([people]))[0]
     option = int(verdicts.argmax())
-    count = int(counts[option])
+    count, names = int(limits.columns(counts)[option]), (*table.schema.options, *limits.names)
     cell = finest.cell([int(position) for position in index])
-    refusal = Refusal(f"Publishing {entry.wanted.name}", cell, table.schema.options[option], people, count, count)
+    refusal = Refusal(f"Publishing {entry.wanted.name}", cell, names[option], people, count, count)
     return Rejected(finest.axes, finest.groups, refusal)
 
 

@@ -43,7 +43,8 @@ def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]
         moved = [(split, flow) for (split, _), flows in zip(axes, choice, strict=True) for flow in flows]
         for counts in _corner_counts(table, moved) or _single_shifts(table, moved):
             count += 1
-            if count > MOST_READINGS or any((rows < 0).any() for rows in counts.values()):
+            listed = -1 if table.inconsistency.apart else None  # whoever did not answer is on no roll then
+            if count > MOST_READINGS or any((rows[:, :listed] < 0).any() for rows in counts.values()):
                 yield _doubt(moved[0][0], moved[0][0].groups[0], moved[0][1][0])
                 return
             yield _reading(table, splits, counts)
@@ -58,17 +59,71 @@ Counts = dict[str, IntArray]
 
 def _corner_counts(table: Table, moved: Moved) -> list[Counts]:
     """All corners; nothing if there are too many."""
-    raw = {split.axis.name: shown_counts(table, split) for split, _ in moved}
-    corners = [_corners(raw[split.axis.name][:, flow[0]], flow[2]) for split, flow in moved]
-    if prod(map(len, corners)) > MOST_CORNERS:
+    axes: dict[str, list[tuple[Split, Flow]]] = {}
+    for split, flow in moved:
+        axes.setdefault(split.axis.name, []).append((split, flow))
+    corners = {name: _axis_corners(table, flows) for name, flows in axes.items()}
+    if not 0 < prod(map(len, corners.values())) <= MOST_CORNERS:
         return []
-    readings = []
-    for shifts in product(*corners):
-        counts = {name: rows.copy() for name, rows in raw.items()}
-        for (split, flow), shift in zip(moved, shifts, strict=True):
-            _move(counts[split.axis.name], flow, shift)
-        readings.append(counts)
-    return readings
+    return [dict(zip(corners, chosen, strict=True)) for chosen in product(*corners.values())]
+
+
+def _axis_corners(table: Table, moved: Moved) -> list[IntArray]:
+    """Counts of one axis in the corners of all ways to move some flows; nothing if there are too many.
+
+    Flows out of different options do not meet. Flows out of one option take people from the same groups: where these
+    have no room for every pair of corners, all ways in integers are listed, among which the corners are.
+    """
+    raw = shown_counts(table, moved[0][0])
+    found = [raw]
+    for source in dict.fromkeys(flow[0] for _, flow in moved):
+        flows = [flow for _, flow in moved if flow[0] == source]
+        room = _room(table, raw, flows)
+        single = [_corners(room, flow[2]) for flow in flows]
+        if prod(map(len, single)) > MOST_CORNERS:
+            return []
+        choices = list(product(*single))
+        if any((sum(shifts) > room).any() for shifts in choices):
+            choices = _all_ways(room, [flow[2] for flow in flows])
+        if len(found) * len(choices) > MOST_CORNERS:
+            return []
+        found = [_moved(counts, flows, shifts) for counts in found for shifts in choices]
+    return found
+
+
+def _moved(counts: IntArray, flows: Sequence[Flow], shifts: Sequence[IntArray]) -> IntArray:
+    after = counts.copy()
+    for flow, shift in zip(flows, shifts, strict=True):
+        _move(after, flow, shift)
+    return after
+
+
+def _all_ways(room: IntArray, amounts: Sequence[int]) -> list[tuple[IntArray, ...]]:
+    """All ways to take several amounts from groups with limited room, in integers; too many are cut off.
+
+    >>> [[shift.tolist() for shift in way] for way in _all_ways(np.array([1, 1]), [1, 1])]
+    [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
+    """
+    if not amounts:
+        return [()]
+    ways: list[tuple[IntArray, ...]] = []
+    for shift in _shares(room.tolist(), amounts[0]):
+        first = np.array(shift, dtype=np.int64)
+        ways += [(first, *rest) for rest in _all_ways(room - first, amounts[1:])]
+        if len(ways) > MOST_CORNERS:
+            break
+    return ways
+
+
+def _shares(room: Sequence[int], people: int) -> Iterator[tuple[int, ...]]:
+    """All ways to take so many people from groups with limited room."""
+    if not room:
+        if not people:
+            yield ()
+        return
+    for taken in range(max(people - sum(room[1:]), 0), min(room[0], people) + 1):
+        for rest in _shares(room[1:], people - taken):
+            yield (taken, *rest)
 
 
 def _corners(room: IntArray, people: int) -> list[IntArray]:
@@ -93,7 +148,7 @@ def _single_shifts(table: Table, moved: Moved) -> Iterator[Counts]:
     spread = {split.axis.name: shown_counts(table, split) for split, _ in moved}
     shifts = []
     for split, flow in moved:
-        shifts.append(_spread(spread[split.axis.name][:, flow[0]], flow[2]))
+        shifts.append(_spread(_room(table, spread[split.axis.name], [flow]), flow[2]))
         _move(spread[split.axis.name], flow, shifts[-1])
     yield spread
     for (split, flow), shift in zip(moved, shifts, strict=True):
@@ -102,6 +157,16 @@ def _single_shifts(table: Table, moved: Moved) -> Iterator[Counts]:
             alone = np.where(np.arange(len(shift)) == row, flow[2], 0)
             _move(counts, flow, len(moved) * (alone - shift))
             yield {**spread, split.axis.name: counts}
+
+
+def _room(table: Table, counts: IntArray, flows: Sequence[Flow]) -> IntArray:
+    """How many people of each group flows out of one option may take: as many as chose it.
+
+    Where turnout is apart, whoever answered the binding election and not this one may be in any group.
+    """
+    if table.inconsistency.apart and flows[0][0] == counts.shape[1] - 1:
+        return np.full(len(counts), sum(flow[2] for flow in flows), dtype=np.int64)
+    return np.asarray(counts[:, flows[0][0]], dtype=np.int64)
 
 
 def _move(counts: IntArray, flow: Flow, shift: IntArray) -> None:
@@ -153,9 +218,12 @@ def _spread(room: IntArray, people: int) -> IntArray:
 def _reading(table: Table, splits: Sequence[Split], counts: Counts) -> Table:
     """The table with other counts of the groups that are shown; each is booked on the first category of its group."""
     votes = {tally.axes: tally for tally in table.votes}
+    roll = {tally.axes: tally for tally in table.roll}
     for split in splits:
         if (rows := counts.get(split.axis.name)) is not None:
             codes = [min(split.axis.index[category] for category in group) for group in shown_groups(split)]
             tally = Tally((split.axis.name,), frozen(np.array(codes), 1), frozen(rows[:, :-1], rows.shape[1] - 1))
             votes[tally.axes] = tally
-    return replace(table, votes=tuple(votes.values()), inconsistency=Inconsistency())
+            if table.inconsistency.apart:
+                roll[tally.axes] = Tally(tally.axes, tally.codes, frozen(rows[:, :-1].sum(axis=1), 1))
+    return replace(table, votes=tuple(votes.values()), roll=tuple(roll.values()), inconsistency=Inconsistency())

@@ -16,12 +16,10 @@ import numpy as np
 from safemargin.bounds import (
     Exposed,
     Proof,
-    System,
     build_system,
     certify,
     certify_with_earlier,
     pooled,
-    propagate,
     some_table,
 )
 from safemargin.core import (
@@ -31,14 +29,13 @@ from safemargin.core import (
     IntArray,
     Progress,
     PublishedTable,
-    Table,
     Tally,
     merged_margin,
     no_progress,
 )
 from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.rule import Candidate, ReleaseRule, join
-from safemargin.release.decide.split import GroupBlock, Split, group_codes, unmerged_split
+from safemargin.release.decide.split import GroupBlock, Split, group_codes
 
 STEP = "deciding"
 """What progress calls this work."""
@@ -294,16 +291,31 @@ class Reasons:
             if (low > high).any():
                 continue
             usual = pool * (size / int(people.sum()))
-            possible = {(option, value) for option, value in counts if low[option] <= value <= high[option]}
-            ranked = sorted(possible, key=lambda pair: (abs(pair[1] - float(usual[pair[0]])), pair))
-            for option, value in ranked[:MOST_TRIGGERS]:
-                part_counts = _completed(usual, low, high, option, value, size)
-                if part_counts is not None:
+            columns = self._columns(len(pool))
+            ends = [(int(low[chosen].sum()), int(high[chosen].sum()), float(usual[chosen].sum())) for chosen in columns]
+            possible = {(column, value) for column, value in counts if ends[column][0] <= value <= ends[column][1]}
+            ranked = sorted(possible, key=lambda pair: (abs(pair[1] - ends[pair[0]][2]), pair))
+            for column, value in ranked[:MOST_TRIGGERS]:
+                part_counts = _completed(usual, low, high, columns[column], value, size)
+                if part_counts is not None and self._are_within(part_counts, pool, size, int(people.sum())):
                     votes = np.empty((len(people), len(pool)), dtype=np.int64)
                     outside = np.setdiff1d(np.arange(len(people)), inside)
                     votes[inside] = dealt(part_counts, people[inside])
                     votes[outside] = dealt(pool - part_counts, people[outside])
-                    yield Trigger(axis, block, parts, votes[:, :-1], abs(value - float(usual[option])))
+                    yield Trigger(axis, block, parts, votes[:, :-1], abs(value - ends[column][2]))
+
+    def _columns(self, options: int) -> list[list[int]]:
+        """The options of every column that has limits, those without a listed answer in none."""
+        return [*([option] for option in range(options - 1)), *(list(chosen) for chosen in self.rule.limits.sets)]
+
+    def _are_within(self, part: IntArray, pool: IntArray, size: int, people: int) -> bool:
+        """Whether a part and the rest are within the target, by `tau`, in sets of options and small counts too."""
+        limits = self.rule.limits
+        if not (limits.sets or limits.fewest):
+            return True  # `_room` has seen to single options
+        counts, sizes = np.stack([part, pool - part])[:, :-1], np.array([size, people - size])
+        assumed = replace(limits, hypothetical=True, kappa=1)
+        return bool((assumed.verdicts(counts, counts, sizes) == 0).all())
 
     def _band(self, size: int) -> Iterator[tuple[int, int]]:
         """Per option the counts of a part, just outside the strict limits, that make the rule merge it on.
@@ -315,6 +327,8 @@ class Reasons:
         for option in range(len(least)):
             yield option, int(least[option]) - 1
             yield option, int(most[option]) + 1
+        for option in np.flatnonzero(np.array(strict.fewest)).tolist():
+            yield option, int(strict.few(np.array([size]))[0, option])
 
     def _by_cells(self, axis: int, group: Group) -> Iterator[tuple[int, int]]:
         """Counts of a group for which Frechet's bounds, with the roll's caps, put a cell of it into the guard band."""
@@ -334,7 +348,7 @@ class Reasons:
                 if slice_ in split.flagged or not both:
                     continue
                 neither = everybody - size - split.size(slice_) + both
-                rest = totals - split.counts(slice_)
+                rest = self.rule.limits.columns(totals - split.counts(slice_))
                 for option in range(len(least)):
                     yield option, int(least[option]) - 1 - neither + int(rest[option])
                     yield option, int(most[option]) + 1 + int(rest[option])
@@ -347,38 +361,26 @@ class Reasons:
         # Within by `tau`: the true interval around an assumed count may be wider, and must still not be disclosed.
         spare = np.maximum(limits.tolerance(sizes), 0)[:, None]
         least, most = limits.least(sizes) + spare, limits.most(sizes) - spare
+        count = len(pool) - 1
+        least, most = least[:, :count], most[:, :count]
         low = np.maximum(np.maximum(least[0], pool[:-1] - most[1]), np.maximum(pool[:-1] - rest, 0))
         high = np.minimum(np.minimum(most[0], pool[:-1] - least[1]), np.minimum(pool[:-1], size))
-        unchosen = np.array(limits.unchosen or (False,) * len(low))
+        unchosen = np.array(limits.unchosen[:count] or (False,) * len(low))
         low = np.where(unchosen, np.maximum(pool[:-1] - rest, 0), low)
         high = np.where(unchosen, np.minimum(pool[:-1], size), high)
         return np.append(low, max(int(pool[-1]) - rest, 0)), np.append(high, min(int(pool[-1]), size))
 
 
-def _completed(usual: FloatArray, low: IntArray, high: IntArray, option: int, value: int, size: int) -> IntArray | None:
-    """Counts per option that add up to `size`, this one as given, the others as usual as their ranges allow."""
+def _completed(
+    usual: FloatArray, low: IntArray, high: IntArray, chosen: Sequence[int], value: int, size: int
+) -> IntArray | None:
+    """Counts per option that add up to `size`, and to `value` over those chosen, as usual as their ranges allow."""
     counts = np.clip(np.rint(usual).astype(np.int64), low, high)
-    counts[option] = value
-    others = [column for column in range(len(usual)) if column != option]
-    for column in sorted(others, key=lambda column: -int(high[column] - low[column])):
-        missing = size - int(counts.sum())
-        counts[column] += min(max(missing, int(low[column] - counts[column])), int(high[column] - counts[column]))
-    return counts if int(counts.sum()) == size else None
-
-
-def any_table(known: System) -> list[IntArray]:
-    """A table that agrees with what is public, if a search finds one."""
-    table = some_table(known)
-    return [] if table is None else [table]
-
-
-def only_table(known: System) -> list[IntArray]:
-    """The table that alone agrees with what is public, as where all answered alike; it needs no search."""
-    least, most = propagate(known)
-    return [least] if (least == most).all() else []
-
-
-def votes_by_axis(table: Table, votes: Tally) -> list[IntArray]:
-    """Votes per axis, category and option."""
-    other = replace(table, votes=(votes,))
-    return [unmerged_split(other, name).votes for name in table.schema.names]
+    others = [option for option in range(len(usual)) if option not in chosen]
+    for inside, wanted in ((list(chosen), value), (others, size - value)):
+        for option in sorted(inside, key=lambda option: -int(high[option] - low[option])):
+            missing = wanted - int(counts[inside].sum())
+            counts[option] += min(max(missing, int(low[option] - counts[option])), int(high[option] - counts[option]))
+        if int(counts[inside].sum()) != wanted:
+            return None
+    return counts

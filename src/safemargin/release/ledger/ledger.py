@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.release.ledger.entries import Budget, Entry, budget
-from safemargin.release.ledger.file import read_ledger
+from safemargin.history.entries import Budget, Entry, budget
+from safemargin.history.file import read_ledger
+from safemargin.history.names import name_in
 from safemargin.ui import (
     SCHEMA,
     Document,
@@ -13,7 +14,6 @@ from safemargin.ui import (
     Report,
     Result,
     Section,
-    percent,
     plural,
 )
 
@@ -22,7 +22,7 @@ COLUMNS = ("cycle", "people", "answered", "fewest per group", "counts", "tables"
 
 @dataclass(frozen=True)
 class Ledger(Result):
-    """Every release by population, in order, and how much of each budget is used."""
+    """Every release by population, in order, and how much was asked about each."""
 
     entries: tuple[Entry, ...]
 
@@ -31,7 +31,7 @@ class Ledger(Result):
         """The releases about each population."""
         populations: dict[str, list[Entry]] = {}
         for entry in self.entries:
-            populations.setdefault(entry.population, []).append(entry)
+            populations.setdefault(name_in(self.entries, entry.population), []).append(entry)
         return populations
 
     def to_json(self) -> Document:
@@ -58,7 +58,7 @@ class Ledger(Result):
 
 
 def ledger(file: Path | str) -> Ledger:
-    """What was published about which population, and how much of its budget is used."""
+    """What was published about which population, and how much was asked about it."""
     path = Path(file)
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
@@ -74,20 +74,21 @@ def _release(entry: Entry) -> Document:
         "kappa": entry.target.kappa,
         "queries": entry.queries,
         "epsilon": entry.epsilon,
-        "tables": [table.name for table in entry.tables],
+        "tables": list(entry.files),
         "manifest": entry.manifest,
         "follows_people": bool(entry.members),
     }
 
 
 def _row(entry: Entry) -> list[str]:
-    numbers = (entry.people, entry.answered, entry.target.kappa, entry.queries)
-    return [entry.cycle, *(f"{number:,}" for number in numbers), ", ".join(table.name for table in entry.tables)]
+    numbers: tuple[int, ...] = (entry.people, entry.answered, entry.target.kappa, entry.queries)
+    shown = [f"{number:,}" for number in numbers] if entry.tables else [f"{entry.people:,}", "-", "-", "-"]
+    return [entry.cycle, *shown, ", ".join(entry.files)]
 
 
 def _budget_lines(used: Budget) -> list[str]:
-    counts = f"{plural(used.queries, 'count')} per option about {plural(used.people, 'person')}"
-    lines = [f"Budget: {counts}, {percent(used.share)} of what a stable electorate could bear."]
+    counts = f"{plural(used.queries, 'different count')} per option about {plural(used.people, 'person')}"
+    lines = [f"Published: {counts}."] if used.queries else []
     if used.epsilon:
         lines.append(f"Noise: epsilon {used.epsilon:g} in all for somebody who was there in every cycle.")
     return lines

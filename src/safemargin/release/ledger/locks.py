@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, new_secret
-from safemargin.release.ledger.chain import Chain
-from safemargin.release.ledger.file import connected, create, damaged, locking, open_ledger
+from safemargin.history.chain import Chain
+from safemargin.history.file import connected, create, damaged, locking, open_ledger
+from safemargin.history.names import about, normalised
 from safemargin.release.project import LedgerSection, Project
 from safemargin.ui import SCHEMA, Document, Particulars, Report, Result
 
@@ -70,7 +71,7 @@ def lock(project: Project | Path | str) -> Lock:
         raise InputError("ledger is missing: limits are locked in the ledger of a project; add the section [ledger]")
     section, limits = loaded.ledger, json.loads(_text(limits_of(loaded)))
     path, entries = section.file, open_ledger(section.file).entries
-    if any((entry.population, entry.cycle) == (section.population, section.cycle) for entry in entries):
+    if any(normalised(entry.cycle) == normalised(section.cycle) for entry in about(entries, section.population)):
         raise InputError(f"{path}: {section.cycle!r} is already published: limits are locked before the count")
     earlier = read_locks(section)
     if earlier and earlier[-1].limits == limits:
@@ -130,9 +131,8 @@ def read_locks(section: LedgerSection) -> list[Lock]:
         if seal != _seal(chain, before, kept) or digest != kept.digest:
             raise damaged(section.file)
         before = seal
-        if (population, cycle) == (section.population, section.cycle):
-            locks.append(kept)
-    return locks
+        locks.append(kept)
+    return [lock for lock in about(locks, section.population) if normalised(lock.cycle) == normalised(section.cycle)]
 
 
 def _append(section: LedgerSection, event: str, limits: Mapping[str, Any]) -> Lock:

@@ -8,14 +8,16 @@ from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.context import (
     FIFTH,
     ReportContext,
+    crossed_cells,
     exact_share,
     headline,
+    kept_of_asked,
     lost_tables,
     lost_words,
     worst_axis,
 )
 from safemargin.release.report.exposed import ExposedCell
-from safemargin.release.report.groups import NOT_COMPUTED, Choice, exact_categories
+from safemargin.release.report.groups import NOT_COMPUTED, Choice
 from safemargin.release.report.words import irregular_words
 from safemargin.ui import (
     Chart,
@@ -58,25 +60,39 @@ class Origin:
     """Date, version and hash, by name."""
 
 
+TOTAL_EXPOSES = "The total alone shows how everybody voted; publishing it is your decision."
+
+
 def verdict(context: ReportContext) -> tuple[str, str, str]:
     """The state, the sentence that counts, and one sentence more."""
     if not context.is_sound:
         return "unsound", f"{headline(context)}.", "Nothing was published."
+    if context.total_exposes:
+        return "partly", TOTAL_EXPOSES, "The tables add nothing to that."
     lost, (axis, share) = lost_tables(context), worst_axis(context)
     tables = sum(1 for axis in context.axes if axis) + len(context.plan.margins)
     if lost:
         left = "is lost" if len(lost) == 1 else "are lost"
         kept = f"You may publish {tables - len(lost)} of your {plural(tables, 'table')}. {_listed(lost)} {left}."
         return "partly", kept, f"What is left is safe, but it says nothing about {lost_words(context)}."
+    crossed = {name: shown / asked for name, (shown, asked) in crossed_cells(context).items() if asked}
+    thin = min(crossed, key=lambda name: crossed[name], default="")
+    if thin and 1 - crossed[thin] > max(FIFTH, share):
+        shown, asked = crossed_cells(context)[thin]
+        only = f"Only {shown:,} of {plural(asked, 'cell')} of {thin} are exact."
+        return "partly", f"You may publish {_every(tables)}, but much of {thin} is not exact.", only
     if share > FIFTH:
         missing = f"{percent(share)} of the people are not in exact groups of {axis}."
-        every = {1: "your table", 2: "both tables"}.get(tables, f"all {tables:,} tables")
-        return "partly", f"You may publish {every}, but much of {axis} is not exact.", missing
+        return "partly", f"You may publish {_every(tables)}, but much of {axis} is not exact.", missing
     kept = (
         f"{percent(exact_share(context))} of the people are in exact groups" if context.axes else "The total is exact"
     )
     more = "" if any(findings.attempts for findings in context.findings) else " It has not been attacked yet."
     return "sound", "You may publish this release.", f"It is safe, and nearly complete: {kept}.{more}"
+
+
+def _every(tables: int) -> str:
+    return {1: "your table", 2: "both tables"}.get(tables, f"all {tables:,} tables")
 
 
 def three_answers(context: ReportContext) -> tuple[tuple[str, str, str], ...]:
@@ -92,9 +108,8 @@ def _may_publish(context: ReportContext) -> tuple[str, str, str]:
         seen = context.findings[0]
         against += f", who {describe_onlooker(seen.onlooker, seen.exposure.cells.axes).partition(';')[0]}"
     tested = f"Tested with {plural(tried, 'attack')} {against}." if tried else "No attack was tried."
-    low, high = exact_percent(context.plan.target.beta), exact_percent(1 - context.plan.target.beta)
     limits = f"No group under {plural(context.plan.target.kappa, 'person')} is published, and nobody may be able to "
-    limits += f"infer a share below {low} or above {high}."
+    limits += f"infer {_share_words(context)}."
     if not context.is_sound:
         return "May I publish?", "No", f"{tested} {limits}"
     lost = set(lost_tables(context))
@@ -105,14 +120,24 @@ def _may_publish(context: ReportContext) -> tuple[str, str, str]:
     return "May I publish?", only, f"{tested} {limits}"
 
 
+def _share_words(context: ReportContext) -> str:
+    """What the limits are about: shares of two options, or that nearly all chose one of several."""
+    target, options = context.plan.target, tuple(context.totals)
+    low, high = exact_percent(target.beta), exact_percent(1 - target.beta)
+    columns = target.secrets.columns(options)
+    if all(column.has_floor for column in columns[: len(options)]):
+        return f"a share below {low} or above {high}"
+    return f"that more than {high} of a group chose one option"
+
+
 def _cost(context: ReportContext) -> tuple[str, str, str]:
     question = "What did it cost?"
     axes = {axis: groups for axis, groups in context.axes.items() if axis}
     if not axes:
         return question, "Nothing", "Only the total was asked for."
-    axis, _ = worst_axis(context)
-    categories = sum(group.members for group in axes[axis])
-    changed = categories - exact_categories(axes[axis])
+    asked = kept_of_asked(context)
+    worst_table = min(asked, key=lambda name: asked[name][0] / max(asked[name][1], 1))
+    kept_cells, cells = asked[worst_table]
     shares = {
         name: sum(group.people for group in groups if group.action is Action.EXACT)
         / max(sum(group.people for group in groups), 1)
@@ -124,9 +149,14 @@ def _cost(context: ReportContext) -> tuple[str, str, str]:
     if len(axes) > len(worst):
         least = min(share for name, share in shares.items() if name not in worst)
         kept += f", and {percent(least)} or more by each of the other {len(axes) - len(worst):,} axes"
-    if not changed:
-        return question, "Nothing", "Every category that was asked for is exact."
-    return question, f"{changed:,} of {plural(categories, 'category')} of {axis}", f"{kept}."
+    crossed = crossed_cells(context)
+    if crossed:
+        kept += f". Exact cells: {', '.join(f'{n:,} of {of:,} of {name}' for name, (n, of) in crossed.items())}"
+    if kept_cells == cells:
+        what = "category and every cell" if crossed else "category"
+        return question, "Nothing", f"Every {what} that was asked for is exact."
+    noun = "cell" if worst_table in crossed else "category"
+    return question, f"{cells - kept_cells:,} of {plural(cells, noun)} of {worst_table}", f"{kept}."
 
 
 def _exposed(context: ReportContext) -> tuple[str, str, str]:
@@ -139,6 +169,8 @@ def _exposed(context: ReportContext) -> tuple[str, str, str]:
 def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
     question = "Who would be exposed if you published everything?"
     seen = context.exposed
+    if context.total_exposes:
+        return question, f"Everybody ({plural(context.people, 'person')})", TOTAL_EXPOSES
     if not seen.cells:
         if not context.plan.irregular and not context.is_sound:
             together = "Together with what an onlooker already holds (earlier releases, facts), it discloses too much."
@@ -146,11 +178,13 @@ def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
         if not context.plan.irregular:
             return question, "Nobody", "Every group asked for is large enough and within the limits."
         return question, plural(context.plan.exposed_people, "person"), irregular_words(context.plan)
-    alike = [cell for cell in seen.cells if not cell.small]
+    alike = [cell for cell in seen.cells if not cell.small and not cell.rare]
+    rare = [cell for cell in seen.cells if cell.rare]
     small = [cell for cell in seen.cells if cell.small]
     kappa = plural(context.plan.target.kappa, "person")
     parts = [
-        _first_three(f"{plural(len(alike), 'group')} of nearly one mind", [(cell, cell.why) for cell in alike]),
+        _first_three(f"{plural(len(alike), 'group')} of nearly one mind", [(c, c.why) for c in alike]),
+        _first_three(f"{plural(len(rare), 'group')} with too few", [(c, c.why) for c in rare]),
         _first_three(f"{plural(len(small), 'group')} under {kappa}", [(cell, f"{cell.people:,}") for cell in small]),
         seen.hint,
     ]
@@ -177,6 +211,16 @@ def files_section(origin: Origin) -> Part:
         return None
     nothing = "" if origin.is_published or not origin.folder else "Nothing was published."
     return Section("This release", nothing, Particulars(facts))
+
+
+def remedies_section(context: ReportContext) -> Part:
+    """Why much is lost, and what would help: only what was decided is named."""
+    if not context.causes and not context.tried:
+        return None
+    why = f"Why: {'; '.join(context.causes)}." if context.causes else ""
+    lines = [f"{remedy.sentence[0].upper()}{remedy.sentence[1:]}" for remedy in context.tried]
+    said = "Each was decided, certified and attacked. None loosens a limit." if lines else ""
+    return Section("What would help", why, Points(lines), Paragraph(said, "quiet"))
 
 
 def alternatives_section(context: ReportContext, origin: Origin) -> Part:

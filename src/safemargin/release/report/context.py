@@ -8,13 +8,37 @@ from safemargin.audit.findings import Findings
 from safemargin.core import Group, Publication, PublishedTable
 from safemargin.release.plan import Action, Plan
 from safemargin.release.report.exposed import ExposedGroup
-from safemargin.release.report.groups import Choice, DecidedGroup, Orders, decision_label, is_omitted
-from safemargin.ui import Document, Section, plural
+from safemargin.release.report.groups import (
+    Choice,
+    DecidedGroup,
+    Orders,
+    decision_label,
+    exact_categories,
+    is_omitted,
+)
+from safemargin.ui import Document, Section, percent, plural
 
 FIFTH = 0.2
 """Share of the people of an axis that may be inexact in a release that is called nearly complete."""
 TENTH = 0.1
 """Share from which on alternatives are shown: with 12 % inexact, a county asks what a limit of 3 % would keep."""
+
+
+@dataclass(frozen=True)
+class TriedRemedy:
+    """A remedy that was decided, certified and attacked: what to do, the key of a project, and what it keeps."""
+
+    words: str
+    key: str
+    published: int
+    asked: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        """The remedy in a sentence."""
+        tables = f"{self.published:,} of {plural(self.asked, 'table')}"
+        return f"{self.words} ({self.key}): {tables} published, {percent(self.share)} of the people in exact groups."
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +59,12 @@ class ReportContext:
     result: Section | None = None
     exposed: ExposedGroup = ExposedGroup()
     alternatives: tuple[Choice, ...] = ()
+    causes: tuple[str, ...] = ()
+    """What in the project makes groups small or alike, where much is lost."""
+    tried: tuple[TriedRemedy, ...] = ()
+    """Remedies that were decided and keep more."""
+    asked_cells: Mapping[str, int] = field(default_factory=dict)
+    """By table of several axes: how many combinations of categories somebody has."""
 
     @property
     def is_sound(self) -> bool:
@@ -72,6 +102,12 @@ class ReportContext:
         """The published count of every option over everybody."""
         totals = [table for table in self.publication.tables if not table.axes and not table.is_roll]
         return _counts(totals).get(("", frozenset()), {})
+
+    @cached_property
+    def total_exposes(self) -> bool:
+        """Whether the total alone says how everybody chose; then no table can protect anybody, or expose more."""
+        totals = self.totals
+        return self.plan.target.total_exposes(list(totals.values()), self.people, tuple(totals))
 
     @cached_property
     def people(self) -> int:
@@ -129,6 +165,40 @@ def lost_tables(context: ReportContext) -> list[str]:
     """The axes and tables of several axes about which nothing is published."""
     axes = [axis for axis, groups in context.axes.items() if axis and is_omitted(groups)]
     return axes + [margin.name for margin in context.plan.margins if not margin.is_published]
+
+
+def crossed_cells(context: ReportContext) -> dict[str, tuple[int, int]]:
+    """By table of several axes: how many of the cells that were asked for are published exactly, and of how many.
+
+    Asked for are the combinations of categories that somebody has. A cell of merged groups, or one that is suppressed,
+    stands for categories that are not shown by themselves.
+    """
+    tables = {table.name: table for table in context.publication.tables}
+    found = {}
+    for margin in context.plan.margins:
+        shown = _shown_cells(tables[margin.name]) if margin.name in tables else 0
+        found[margin.name] = (shown, max(context.asked_cells.get(margin.name, margin.all_cells), shown))
+    return found
+
+
+def kept_of_asked(context: ReportContext) -> dict[str, tuple[int, int]]:
+    """By table: how many of its categories, or cells, are exact, and how many were asked for."""
+    axes = {
+        axis: (exact_categories(groups), sum(group.members for group in groups))
+        for axis, groups in context.axes.items()
+        if axis
+    }
+    return axes | crossed_cells(context)
+
+
+def _shown_cells(table: PublishedTable) -> int:
+    """Cells of plain categories whose counts are all exact."""
+    plain = [[len(group) == 1 for group in groups] for groups in table.groups]
+    rows: dict[tuple[int, ...], bool] = {}
+    for codes, status in zip(table.codes.tolist(), table.status, strict=True):
+        single = all(plain[axis][code] for axis, code in enumerate(codes))
+        rows[tuple(codes)] = rows.get(tuple(codes), True) and single and status == "exact"
+    return sum(rows.values())
 
 
 def worst_axis(context: ReportContext) -> tuple[str, float]:

@@ -40,6 +40,7 @@ def release_document(
             f"{decision.axis} {decision_label(decision, context.orders)}".strip() for decision in plan.irregular
         ],
         "exposed_people": plan.exposed_people,
+        "total_exposes": context.total_exposes,
         "notes": list(plan.notes),
     }
     if context.outcome is not None:

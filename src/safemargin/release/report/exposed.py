@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Limits, Table, Target
+from safemargin.release.plan import Wanted
 from safemargin.ui import Map, Square, named_cell_label, percent, plural
 
 MOST_COLUMNS = 130
@@ -13,6 +14,7 @@ MOST_COLUMNS = 130
 EXPECTED, MANY = 10, 0.2
 """How many people of a group would give an answer by its share of all people, where nobody does (by chance: e^-10), and
 the share of the groups of an axis in which that happens before a hint is shown."""
+ONLY = "only"
 KINDS = {"exposed": "exposed if published exactly", "within": "within limits"}
 
 
@@ -24,6 +26,8 @@ class ExposedCell:
     people: int
     why: str
     small: bool
+    rare: bool = False
+    """Whether it misses the target since too few chose an option, which is no sign of one mind."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = (
     names = table.schema.names
     asked = list(dict.fromkeys([*((name,) for name in names), *margins, *([tuple(names)] if len(names) == 2 else [])]))
     people = int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
-    limits = target.limits(table.totals.tolist(), people)
+    limits = target.limits(table.totals.tolist(), people, table.schema.options)
     cells: list[ExposedCell] = []
     listed: set[tuple[tuple[str, ...], ...]] = set()
     for axes in asked:
@@ -55,6 +59,12 @@ def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = (
     found = tuple(sorted(cells, key=lambda cell: (cell.small, -cell.people)))
     hint = next((hint for name in names if (hint := _several_contests(table, name, limits))), "")
     return ExposedGroup(found, _people_in(table, found), _map(table, limits), hint)
+
+
+def asked_cells(table: Table, wanted: Sequence[Wanted]) -> dict[str, int]:
+    """By table of several axes: how many combinations of categories somebody on the roll has."""
+    margins = [margin for margin in wanted if len(margin.axes) > 1]
+    return {margin.name: int((table.people(margin.axes).counts[:, 0] > 0).sum()) for margin in margins}
 
 
 def _several_contests(table: Table, axis: str, limits: Limits) -> str:
@@ -76,7 +86,7 @@ def _several_contests(table: Table, axis: str, limits: Limits) -> str:
 def judge(table: Table, target: Target, axes: tuple[str, ...]) -> list[ExposedCell]:
     """Every cell with people over `axes`; `why` says how it would miss the target if it were published exactly."""
     people = int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
-    cells = _judged(table, axes, target.limits(table.totals.tolist(), people))
+    cells = _judged(table, axes, target.limits(table.totals.tolist(), people, table.schema.options))
     if cells is None:
         raise InputError(f"{' x '.join(axes)}: sealed tallies do not say how answers and these axes go together")
     return [cell for cell in cells if cell.people]
@@ -98,7 +108,7 @@ def _judged(table: Table, axes: tuple[str, ...], limits: Limits) -> list[Exposed
         cell = {axis: names[code] for axis, names, code in zip(axes, categories, codes, strict=True)}
         small = bool(0 < size[row] < limits.kappa)
         why = _why(votes.counts[row], int(size[row]), table.schema.options, limits) if bad[row].any() or small else ""
-        cells.append(ExposedCell(cell, int(size[row]), why, small))
+        cells.append(ExposedCell(cell, int(size[row]), why, small, why.startswith(ONLY)))
     return cells
 
 
@@ -106,14 +116,14 @@ def _why(counts: IntArray, people: int, options: Sequence[str], limits: Limits) 
     """The reason in words: the size, or the share that is farthest outside."""
     if people < limits.kappa:
         return f"{plural(people, 'person')}, fewer than {limits.kappa:,}"
-    shares = counts / max(people, 1)
+    shares, options = limits.columns(counts) / max(people, 1), (*options, *limits.names)
     above = [share - float(ceiling) for share, ceiling in zip(shares, limits.ceilings, strict=True)]
     top = int(np.argmax(above))
     if above[top] > 0 or not len(options):
         return f"{percent(float(shares[top]))} chose {options[top] if len(options) else 'it'}"
     below = [float(floor) - share for share, floor in zip(shares, limits.floors, strict=True)]
     low = int(np.argmax(below))
-    return f"only {percent(float(shares[low]))} chose {options[low]}"
+    return f"{ONLY} {percent(float(shares[low]))} chose {options[low]}"
 
 
 def _people_in(table: Table, cells: Sequence[ExposedCell]) -> int:

@@ -1,50 +1,43 @@
 """The page for the public beside the published tables, made from what is published only."""
 
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from safemargin.core import PublishedTable
 from safemargin.io import rows_of
-from safemargin.release.plan import Certificate
 from safemargin.release.report.groups import Orders
-from safemargin.release.witnesses import WITNESSES
-from safemargin.ui import Fold, Grid, Headline, Paragraph, Part, Report, Section, band_label, plural, render_report
+from safemargin.ui import Fold, Grid, Headline, Paragraph, Report, Section, band_label, plural, render_report
 
 
 def _printed(value: object, is_group: bool) -> object:
     return "" if value is None else band_label(str(value)) if is_group else value
 
 
-def _with_roll(certificate: Certificate) -> tuple[Part, ...]:
-    command = "safemargin verify certificate.json . --roll roll.csv" + (
-        " --rerun" if certificate.rule == "rerun" else ""
-    )
-    return "Whoever has the roll can verify the statement too, from published counts alone:", Paragraph(command, "code")
-
-
 def public_page(
-    title: str,
+    certificate: Mapping[str, Any],
     tables: Sequence[PublishedTable],
-    certificate: Certificate,
     hashes: Mapping[str, str],
     *,
     orders: Orders,
     onlookers: Sequence[str],
     rule: str,
 ) -> str:
-    """The page beside the published tables. It is made from what is published only."""
-    sections = []
+    """The page beside the published tables. It is made from what is published only, and holds the rows as data."""
+    sections, data = [], {}
     for table in tables:
         rows = list(rows_of(table, orders))
+        data[table.name] = [list(row.values()) for row in rows]
         columns = list(rows[0]) if rows else []
         values = [[_printed(row.get(name), name in table.axes) for name in columns] for row in rows]
         merged = sum(len(group) > 1 for groups in table.groups for group in groups)
         note = f"{plural(merged, 'group')} of several categories, joined by | or as one band." if merged else ""
         heading = f"{table.name}: {plural(len(rows), 'row')}"
         sections.append(Fold(heading, note, Grid(columns, values, sortable=True), is_open=len(rows) <= 12))
-    return render_report(
+    page = render_report(
         Report(
-            title or "Published tables",
-            Headline("sound", "These tables are safe to read and to use.", certificate.statement),
+            certificate["title"] or "Published tables",
+            Headline("sound", "These tables are safe to read and to use.", certificate["statement"]),
             Section(
                 "Against whom",
                 f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
@@ -59,9 +52,15 @@ def public_page(
             Section(
                 "How to check",
                 "The hashes below are those of the files beside this page.",
-                Paragraph("safemargin verify certificate.json .", "code"),
-                *(_with_roll(certificate) if WITNESSES in hashes else ()),
+                Paragraph("safemargin verify published", "code"),
+                "Whoever may hold the folder for auditors can verify the statement too:",
+                Paragraph("safemargin verify published --auditors auditors", "code"),
+                "For a verdict that counts, take the program from elsewhere than this page: safemargin_verify.py is "
+                "one file that needs nothing but Python.",
                 Grid(("file", "SHA-256"), list(hashes.items())),
             ),
         )
     )
+    # A block of data is not run; an angle bracket could end it.
+    block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    return page.replace("</body>", f'<script type="application/json" id="tables">{block}</script>\n</body>')

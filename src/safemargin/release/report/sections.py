@@ -98,7 +98,21 @@ def rates_section(context: ReportContext) -> Section | None:
         "was added, the bar in black holds the true share 95 times in 100.",
         cut,
         *(part for axis, groups in context.axes.items() for part in _rates(axis or "everyone", groups, totals)),
+        _nobody_chose(context),
     )
+
+
+def _nobody_chose(context: ReportContext) -> Part:
+    """Published groups in which nobody chose an option: no alarm, unless the target says that it is a secret."""
+    found = [
+        f"{group.axis} {group.name}: {', '.join(option for option, count in group.counts.items() if not count)}"
+        for group in context.groups
+        if group.action in (Action.EXACT, Action.MERGED) and 0 in group.counts.values() and len(group.counts) > 2
+    ]
+    if not found:
+        return None
+    listed = Points([*found[:MOST_GROUPS], *([f"and {len(found) - MOST_GROUPS:,} more"] * (len(found) > MOST_GROUPS))])
+    return Fold(f"{plural(len(found), 'group')} in which nobody chose some option", listed, is_open=False)
 
 
 def _rates(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> list[Part]:

@@ -78,8 +78,8 @@ DISCLOSED = (
     "The interval lies outside the limits, or is so narrow that the count is known: someone's answer is disclosed."
 )
 MANY_OPTIONS = (
-    "Where there are three or more options, the limit of a rare option is half its share of everybody, which is public "
-    "anyway."
+    "With three or more options, what must not be inferred is that nearly all of a group chose one of them; that few, "
+    'or nobody, chose one is protected only where the project asks for it (secrets = "both").'
 )
 GUARD = (
     "The guard band: decisions use limits that are stricter by this much, so that whoever knows the rule cannot "

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
+from safemargin.history.folders import PUBLISHED
 from safemargin.io import CONFIDENTIAL, MANIFEST
-from safemargin.release.ledger.file import PUBLISHED
 from safemargin.ui import Part
 from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 from safemargin.web.screens.check import audit_parts

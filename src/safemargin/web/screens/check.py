@@ -38,7 +38,12 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
     attacks = document["attacks"]
     disclosed = _found(document)
     people = max((attack["people_exposed"] for attack in attacks), default=0)
-    if document["safe"]:
+    read = [f"Read as: {table['words']}" for table in document.get("reading", ())]
+    doubts = [doubt for table in document.get("reading", ()) for doubt in table["doubts"]]
+    if document["safe"] and doubts:
+        words = f"{ui.plural(len(attacks), 'attack')} tried, nothing found, but the reading is doubtful."
+        verdict = ui.Headline("partly", words, f"{doubts[0]}.")
+    elif document["safe"]:
         words = f"{ui.plural(len(attacks), 'attack')} tried, nothing disclosed."
         verdict = ui.Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
@@ -58,6 +63,8 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
     grid = ui.Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
     return [
+        *read,
+        *(ui.Paragraph(f"Doubtful: {doubt}.", "warning") for doubt in doubts),
         verdict,
         ui.Section("Worst cells", grid) if rows else None,
         ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "summary"), tried)),

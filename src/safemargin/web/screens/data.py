@@ -120,7 +120,10 @@ def _columns(project: Project) -> list[Part]:
     if project.data is None:
         files = project.tallies.files if project.tallies is not None else {}
         return [Grid(("axis", "tally file"), [(axis, str(file)) for axis, file in files.items()])]
-    roles = {project.data.answer: "the answer"}
+    roles = {project.data.answer: "the answer"} if project.data.answer else {}
+    if (counts := project.data.side_by_side) is not None:
+        roles |= {name: "counts of an option" for name in counts.options}
+        roles |= {name: "part of the total, no option" for name in counts.uncounted}
     if project.data.count is not None:
         roles[project.data.count] = "how many people a row stands for"
     for name, axis in project.axes.items():

@@ -111,7 +111,7 @@ def save(bench: Bench, given: Given) -> str:
     return "limits"
 
 
-LABELS = {"share": "share of one mind", "people": "people of a group", "known": "a count is known to within"}
+LABELS = {"share": "share of one mind", "people": "people of a group", "known": "width at which a count is disclosed"}
 
 
 def _number(given: Given, name: str, kind: type[float] | type[int]) -> Any:
@@ -134,7 +134,7 @@ def add_ledger(bench: Bench, given: Given) -> str:
     population, cycle = given.get("population", "").strip(), given.get("cycle", "").strip()
     if not population or not cycle:
         raise InputError("population and cycle: say whom the release is about, and which of its releases it is")
-    values = {"turnover": "net", "cycle": cycle, "population": population, "file": "ledger.sqlite"}
+    values = {"turnover": "net", "answers": "kept", "cycle": cycle, "population": population, "file": "ledger.sqlite"}
     bench.place.save(set_keys(bench.place.text, "ledger", values), given.get("digest", ""))
     return "limits"
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from safemargin.core import InputError
+from safemargin.history.folders import PUBLISHED
 from safemargin.io import MANIFEST, read_manifest
-from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.ledger.locks import read_locks
 from safemargin.release.project import Project
 from safemargin.ui import Grid, Part

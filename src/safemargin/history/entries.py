@@ -13,17 +13,23 @@ import numpy as np
 
 from safemargin.core import (
     UNBOUNDED,
+    Group,
+    Hierarchy,
     InputError,
+    Lattice,
     Profile,
     PublishedTable,
     Schema,
+    Secrets,
     Table,
     Tally,
     Target,
     frozen,
 )
-from safemargin.release.ledger.chain import to_text
+from safemargin.history.chain import to_text
 
+GAP = -2
+"""In place of a count that was suppressed."""
 Person = str
 """Somebody under a name that says nothing by itself."""
 
@@ -35,6 +41,9 @@ class Entry:
     `rolls` holds the group sizes by sets of axes. `members` gives everybody's profile where people are followed by an
     identifier. `slack` is how far sealed totals were apart, `epsilon` what noise cost anybody at most and
     `epsilon_total` what all cycles may cost together. `weaker` is the reason for a target that is weaker than before.
+    `answers` is `new` if people were asked again since the release before, or else `kept`.
+    Tables with gaps, as `suppress` publishes them, are in `lattices` by file instead (`GAP` for a gap), with the
+    `limits` they were protected by. `bands` are the edges of axes that were cut from numbers or dates.
     """
 
     population: str
@@ -53,6 +62,15 @@ class Entry:
     epsilon: float = 0.0
     epsilon_total: float | None = None
     weaker: str = ""
+    answers: str = ""
+    lattices: Mapping[str, Lattice] = field(default_factory=dict, hash=False)
+    limits: Mapping[str, int] = field(default_factory=dict, hash=False)
+    bands: Mapping[str, list[str]] = field(default_factory=dict, hash=False)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What was published, by name."""
+        return (*(table.name for table in self.tables), *self.lattices)
 
     @property
     def queries(self) -> int:
@@ -87,7 +105,8 @@ def _labelled(tally: Tally, schema: Schema) -> dict[Profile, int]:
 class Budget:
     """`queries` counts per option were published in all cycles about `people` people.
 
-    Over a stable electorate, about as many counts as people would fix everybody's answer. `epsilon` is what noise cost
+    Groups that were published again count once. It measures how much was asked (`Q` of the paper's Prop. 8), not what
+    is disclosed: a few counts can fix an answer, and as many counts as people need not. `epsilon` is what noise cost
     somebody at most who was there in every cycle and always answered alike.
     """
 
@@ -101,14 +120,30 @@ class Budget:
 
     @property
     def share(self) -> float:
-        """How much of that is used."""
+        """Different counts per person."""
         return self.queries / max(self.people, 1)
 
 
+def same_wave(entries: Sequence[Entry], answers: str) -> tuple[Entry, ...]:
+    """The earlier releases of the same answers: those since people were last asked again; none if they were now."""
+    if answers == "new":
+        return ()
+    first = max((place for place, entry in enumerate(entries) if entry.answers == "new"), default=0)
+    return tuple(entries[first:])
+
+
 def budget(entries: Sequence[Entry]) -> Budget:
-    """What the releases about one population have used, measured against the fewest people it ever had."""
+    """What was asked about one population, beside the fewest people it ever had.
+
+    Of every axis, different groups count, less one: they add up to the total at least once.
+    """
+    groups: dict[str, set[Group]] = {}
+    for entry in entries:
+        for table in entry.tables:
+            if len(table.axes) == 1:
+                groups.setdefault(table.axes[0], set()).update(table.groups[0])
     return Budget(
-        sum(entry.queries for entry in entries),
+        sum(len(found) - 1 for found in groups.values()),
         min((entry.people for entry in entries), default=0),
         sum(entry.epsilon for entry in entries),
     )
@@ -124,32 +159,6 @@ def recommended_kappa(entries: Sequence[Entry], answered: int) -> int:
         (max(entry.target.kappa, entry.target.kappa * answered // max(entry.answered, 1)) for entry in entries),
         default=1,
     )
-
-
-def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str, schema: Schema) -> None:
-    """Raise if a release cannot be compared with the earlier ones about its population, or is one of them."""
-    axes = {axis.name: axis.categories for axis in schema.axes}
-    for entry in entries:
-        where = f"{path}: population {population!r}"
-        if entry.cycle == cycle:
-            raise InputError(f"{where}: cycle {cycle!r} was released already; give ledger.cycle another name")
-        for name in entry.axes:
-            if name not in axes:
-                raise InputError(
-                    f"{where}: axis {name!r} was published in {entry.cycle!r} and is missing now; add [axes.{name}], "
-                    "so that both releases can be held together"
-                )
-            if changed := set(entry.axes[name]) ^ set(axes[name]):
-                odd = min(changed)
-                said = f"is gone since {entry.cycle!r}; list it in axes.{name}.categories"
-                if odd in axes[name]:
-                    said = f"is new since {entry.cycle!r}; count it with an old one"
-                raise InputError(f"{where}: axis {name!r}: category {odd!r} {said}")
-        if set(entry.options) != set(schema.options):
-            raise InputError(
-                f"{where}: the options were {', '.join(entry.options)} in {entry.cycle!r} and are "
-                f"{', '.join(schema.options)} now; keep them (data.options)"
-            )
 
 
 def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | None) -> list[str]:
@@ -168,7 +177,21 @@ def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | 
                 weaker.append(f"{name} was {abs(then):g} in {entry.cycle!r} and is {abs(now):g} now")
         if dropped := sorted(set(before.sensitive) - set(target.sensitive)):
             weaker.append(f"{' '.join(dropped[0])} was sensitive in {entry.cycle!r} and is not now")
+        if target.allow and not before.allow:
+            weaker.append(f"every cell was proved in integers in {entry.cycle!r}, and now allow = {target.allow!r}")
+        if lost := _secrets_lost(before.secrets, target.secrets, entry.options):
+            weaker.append(f"{lost} was secret in {entry.cycle!r} and is not now")
     return weaker
+
+
+def _secrets_lost(before: Secrets, now: Secrets, options: Sequence[str]) -> str:
+    """What was secret under earlier secrets and is not now, in words; nothing if all still is."""
+    lost = before.of(options) - now.of(options)
+    if lost:
+        names = [repr(options[number]) for number in sorted(min(lost, key=sorted))]
+        return f"that people chose {' or '.join(names)}"
+    fewer = [option for option, least in before.least if dict(now.least).get(option, 0) < least]
+    return f"a small count of {fewer[0]!r}" if fewer else ""
 
 
 def epsilon_left(path: Path, entries: Sequence[Entry], epsilon_total: float | None) -> float:
@@ -209,7 +232,7 @@ create table member (release integer not null references release, person text no
 COLUMNS = "population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon"
 PARTS = ("published", "roll", "member")
 """Tables with several rows per release."""
-EXTRAS = ("epsilon_total", "weaker")
+EXTRAS = ("epsilon_total", "weaker", "answers", "limits", "bands")
 """What is kept beside the target, where it is stated."""
 Row = tuple[Any, ...]
 
@@ -234,6 +257,7 @@ def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
     )
     key = int(cursor.lastrowid or 0)
     tables = [(key, table.name, to_text(_content(table))) for table in entry.tables]
+    tables += [(key, name, to_text(_gapped(lattice))) for name, lattice in entry.lattices.items()]
     database.executemany("insert into published values (?, ?, ?)", tables)
     rolls = [
         (key, to_text(axes), to_text([[*profile, people] for profile, people in roll.items()]))
@@ -266,6 +290,7 @@ def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
     population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon = row
     aims = json.loads(target)
     extras = {key: aims.pop(key) for key in EXTRAS if key in aims}
+    published = {name: json.loads(text) for name, text in parts["published"]}
     return Entry(
         population=population,
         cycle=cycle,
@@ -276,7 +301,8 @@ def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
         people=people,
         answered=answered,
         manifest=manifest,
-        tables=tuple(_table(name, json.loads(text)) for name, text in parts["published"]),
+        tables=tuple(_table(name, content) for name, content in published.items() if "rows" in content),
+        lattices={name: _lattice(content) for name, content in published.items() if "trees" in content},
         rolls={
             tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
             for names, text in parts["roll"]
@@ -303,6 +329,25 @@ def _content(table: PublishedTable) -> Mapping[str, Any]:
             for row, (codes, status) in enumerate(zip(table.codes.tolist(), table.status, strict=True))
         ],
     }
+
+
+def _gapped(lattice: Lattice) -> Mapping[str, Any]:
+    """A table with gaps as it is printed, with the sums of its axes."""
+    trees = [{"name": tree.name, "labels": tree.labels, "splits": tree.splits} for tree in lattice.trees]
+    return {"trees": trees, "counts": [None if count == GAP else count for count in lattice.counts.ravel().tolist()]}
+
+
+def _lattice(content: Mapping[str, Any]) -> Lattice:
+    trees = tuple(
+        Hierarchy(
+            tree["name"],
+            tuple(tree["labels"]),
+            tuple((parent, tuple(children)) for parent, children in tree["splits"]),
+        )
+        for tree in content["trees"]
+    )
+    counts = np.array([GAP if count is None else count for count in content["counts"]], dtype=np.int64)
+    return Lattice(trees, counts.reshape([len(tree.labels) for tree in trees]))
 
 
 def _table(name: str, content: Mapping[str, Any]) -> PublishedTable:

@@ -18,6 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safemargin.core import InputError, OutputError, SafemarginError, cannot_write, new_secret
+from safemargin.history.chain import Chain, last_lock
+from safemargin.history.entries import COLUMNS, TABLES, Entry, delete_entry, entry_of, insert_entry, select_parts
+from safemargin.history.folders import APPLICATION, PUBLISHED, check_folders, manifests_in
+from safemargin.history.names import about
 from safemargin.io import (
     MANIFEST,
     fill_draft,
@@ -26,23 +30,15 @@ from safemargin.io import (
     hold_signals,
     make_draft,
     move_draft,
-    read_manifest,
     sync,
+    transaction,
 )
-from safemargin.release.ledger.chain import Chain, last_lock
-from safemargin.release.ledger.entries import COLUMNS, TABLES, Entry, delete_entry, entry_of, insert_entry, select_parts
-
-APPLICATION = 0x736D6C67
-"""What SQLite's header says in a ledger: `smlg`."""
 
 VERSION = 2
 UNCHAINED = 1
 """The version without hashes; it is upgraded when the next release is recorded."""
 PATIENCE = 5.0
 """Seconds to wait for another release that is being recorded."""
-PUBLISHED = "published"
-"""The part of a release's folder that holds the manifest."""
-
 CHAIN_TABLES = """
 create table chain (release integer primary key references release, hash text not null);
 create table pending (release integer not null references release, folder text not null, draft text not null);
@@ -67,12 +63,14 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
 def open_ledger(path: Path) -> Contents:
     """What a ledger holds, after an interrupted release was settled; a new chain if there is no file yet."""
     if not path.exists():
-        return Contents(VERSION, Chain(new_secret()))
+        contents = Contents(VERSION, Chain(new_secret()))
+        _check_folders(path, contents, manifests_in(path.parent))
+        return contents
     if not path.is_file():
         raise InputError(f"{path}: is not a file")
     try:
         # Before the ledger: a folder that another run publishes meanwhile may be too new, never too old.
-        folders = _manifests(path.parent)
+        folders = manifests_in(path.parent)
         with connected(path) as database:
             contents = _settled(path, database)
         _check_folders(path, contents, folders)
@@ -116,17 +114,18 @@ def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, cont
 
 
 def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, draft: Path) -> None:
+    folders = manifests_in(folder.parent)
     if not path.exists():
+        _check_folders(path, Contents(VERSION, chain), [*manifests_in(path.parent), *folders])
         create(path, chain.key)
-    folders = _manifests(folder.parent)
     with connected(path) as database:
         contents = _settled(path, database)
         _check_folders(path, contents, folders)
-        with transaction(database, "immediate"):
+        with transaction(database):
             contents = _load(path, database)
             if contents.version == UNCHAINED:
                 contents = _upgrade(path, database, chain.key)
-            known = sum(earlier.population == entry.population for earlier in contents.entries)
+            known = len(about(contents.entries, entry.population))
             if known != seen or contents.chain.key != chain.key or contents.pending:
                 raise OutputError(
                     f"{path}: another release about {entry.population!r} was recorded meanwhile; run again"
@@ -136,7 +135,7 @@ def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, dra
             database.execute("insert into pending values (?, ?, ?)", pending)
             _chain(database, contents.chain, key, pending)
         # Nobody else can settle the entry while this transaction is open, and if we die the lock goes with us.
-        with transaction(database, "immediate"):
+        with transaction(database):
             contents = _load(path, database)
             if contents.pending != pending:
                 raise OutputError(f"{path}: another run withdrew this release; run again")
@@ -190,18 +189,6 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
         yield database
 
 
-@contextmanager
-def transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
-    database.execute(f"begin {kind}")
-    try:
-        yield
-        database.execute("commit")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("rollback")
-        raise
-
-
 def _settled(path: Path, database: sqlite3.Connection) -> Contents:
     """What the ledger holds, with an interrupted release completed or withdrawn."""
     if path.stat().st_size == 0:
@@ -210,7 +197,7 @@ def _settled(path: Path, database: sqlite3.Connection) -> Contents:
         contents = _load(path, database)
     if contents.pending is None:
         return contents
-    with transaction(database, "immediate"):
+    with transaction(database):
         contents = _load(path, database)
         if contents.pending is None:
             return contents
@@ -285,6 +272,10 @@ def _version(path: Path, database: sqlite3.Connection) -> int:
         raise InputError(f"{path}: is an SQLite file, but not a ledger of safemargin; name another file")
     if version not in (UNCHAINED, VERSION):
         raise InputError(f"{path}: is a ledger of version {version}; this program reads version {VERSION}")
+    # The first version had no hashes. A ledger that has some and says it is of that version was tampered with.
+    later = "select 1 from sqlite_master where name in ('chain', 'head', 'pending', 'locked')"
+    if version == UNCHAINED and database.execute(later).fetchall():
+        raise damaged(path)
     return int(version)
 
 
@@ -325,7 +316,7 @@ def _write_head(database: sqlite3.Connection, chain: Chain, pending: Sequence[An
 @contextmanager
 def locking(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain, str]]:
     """A transaction that adds a lock: the ledger, its chain and the seal of the last lock; then all is sealed again."""
-    with connected(path) as database, transaction(database, "immediate"):
+    with connected(path) as database, transaction(database):
         contents = _load(path, database)
         if contents.version == UNCHAINED:
             contents = _upgrade(path, database, contents.chain.key)
@@ -333,24 +324,8 @@ def locking(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain, str]]:
         _write_head(database, contents.chain, [contents.pending] if contents.pending else [])
 
 
-def _manifests(parent: Path) -> list[Path]:
-    """The manifests of releases in the folders of `parent`; drafts have hidden names."""
-    return [path for path in sorted(parent.glob(f"*/{PUBLISHED}/{MANIFEST}")) if path.parts[-3][0] != "."]
-
-
 def _check_folders(path: Path, contents: Contents, manifests: Sequence[Path]) -> None:
-    """Raise if a release at hand was recorded in this ledger and is not in it: then the ledger is an old copy."""
+    """Raise if releases at hand show that the ledger is not the one that they were recorded in."""
     known = {entry.manifest for entry in contents.entries}
-    for manifest in manifests:
-        with suppress(InputError):
-            stated = (read_manifest(manifest).model_extra or {}).get("ledger")
-            if not isinstance(stated, dict) or stated.get("name") != contents.chain.name:
-                continue
-            if hash_file(manifest) not in known:
-                break
-    else:
-        return
-    raise InputError(
-        f"{path}: does not hold the release in {manifest.parent.parent}, which was recorded in it: "
-        "the ledger is an old copy, or the manifest was changed; restore the latest copy"
-    )
+    is_new = not contents.entries or contents.version == UNCHAINED
+    check_folders(path, contents.chain, known, is_new, manifests)

@@ -1,0 +1,1 @@
+"""Prio3: sums of reports whose validity is proved. See `scheme.py`."""

@@ -1,0 +1,91 @@
+"""Parties of a session as processes of this machine, each started by the command that an organisation would use.
+
+Processes are isolated (`python -I`): nothing in the current folder or the environment of Python can replace a module.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from safemargin.aggregate.session_file import Session
+from safemargin.aggregate.submit import PATIENCE, Connections
+from safemargin.core import OutputError
+
+COMMAND = (sys.executable, "-I", "-m", "safemargin", "aggregate")
+
+
+def write_private(path: Path, text: str) -> Path:
+    """A file that its owner alone may read."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    return path
+
+
+class Parties:
+    """The processes of all roles; each keeps its messages in a file, so that it can be killed and started again."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self.session, self.folder = session, folder
+        self.file = folder / "session.json"
+        self.file.write_text(session.file.model_dump_json(), encoding="utf-8")
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def place(self, role: str, ending: str) -> Path:
+        """A file of one role, in a folder of its own."""
+        folder = self.folder / role.replace(" ", "_")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / f"party.{ending}"
+
+    def launch(self, role: str) -> None:
+        """Start the process of a role."""
+        port = self.session.file.parties[role].rsplit(":", 1)[1]
+        options = {"role": role, "key": self.place(role, "key"), "database": self.place(role, "sqlite"), "port": port}
+        if role in self.session.file.certificates:
+            options |= {"certificate": self.place(role, "crt"), "certificate-key": self.place(role, "tls")}
+        arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+        self.processes[role] = subprocess.Popen(
+            [*COMMAND, "serve", str(self.file), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def wait(self, role: str) -> None:
+        """Wait until a role answers."""
+        deadline = time.monotonic() + PATIENCE
+        connections = Connections(self.session)
+        try:
+            while time.monotonic() < deadline and self.processes[role].poll() is None:
+                with contextlib.suppress(OSError):
+                    connections.post(role, "/v1/nothing", b"", {})
+                    return
+                time.sleep(0.05)
+        finally:
+            connections.close()
+        raise OutputError(f"{role}: the process did not start")
+
+    def restart(self, role: str) -> None:
+        """Kill a role at once, as a power failure would, and start it again."""
+        self.kill(role)
+        self.launch(role)
+        self.wait(role)
+
+    def kill(self, role: str) -> None:
+        """Stop a role at once."""
+        self.processes[role].send_signal(signal.SIGKILL)
+        self.processes[role].wait()
+
+    def stop(self) -> None:
+        """Stop all of them."""
+        for role in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                self.kill(role)
+
+    def run(self, *arguments: str) -> str:
+        """Run another command of `aggregate` to its end, and give what it prints."""
+        ran = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            raise OutputError(f"aggregate {arguments[0]}: {ran.stderr.strip() or ran.stdout.strip()}")
+        return ran.stdout

@@ -1,0 +1,269 @@
+"""What organisations and clients do to run a sum: keys, a session file, a service per party, reports, the totals."""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from safemargin.aggregate.answers import read_answers
+from safemargin.aggregate.identity import make_certificate, new_identity, read_identity
+from safemargin.aggregate.party import run_party
+from safemargin.aggregate.processes import write_private
+from safemargin.aggregate.server import Sum, ask_over_http, collect_sum
+from safemargin.aggregate.session_file import SessionFile, make_session, read_session
+from safemargin.aggregate.sets import LEAST_CLIENTS, set_digest
+from safemargin.aggregate.signature import VERSION
+from safemargin.aggregate.submit import Submission, run_page, submit_row
+from safemargin.core import InputError, OutputError
+from safemargin.io import require_file
+from safemargin.ui import SCHEMA, Document, Figures, Grid, Paragraph, Report, Result, plural, write_text
+
+
+@dataclass(frozen=True)
+class NewKey(Result):
+    """The public half of a new key."""
+
+    file: str
+    public: str
+    certificate: str | None
+
+    def to_json(self) -> Document:
+        """The document of `aggregate key --json`."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def to_report(self) -> Report:
+        figures = {"public key": self.public, **({"certificate": self.certificate} if self.certificate else {})}
+        return Report("Key", f"{self.file} is secret; hand in the public key.", Figures(figures))
+
+
+@dataclass(frozen=True)
+class Planned(Result):
+    """A session file that was written."""
+
+    file: str
+    backend: str
+    parties: dict[str, str] = field(hash=False)
+    clients: int
+    learns: str
+    dishonest: str
+
+    def to_json(self) -> Document:
+        """The document of `aggregate plan --json`."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def to_report(self) -> Report:
+        return Report(
+            "Session",
+            f"{self.file}: {plural(self.clients, 'client')}, {self.backend}. Give it to all parties and clients.",
+            Grid(["party", "address"], list(self.parties.items())),
+            self.learns,
+            Paragraph(self.dishonest, "quiet"),
+        )
+
+
+@dataclass(frozen=True)
+class Collected(Result):
+    """The totals of a session, whose reports they are of, and what every party signed."""
+
+    session: str
+    backend: str
+    totals: dict[str, int] = field(hash=False)
+    clients: tuple[str, ...]
+    refused: dict[str, dict[str, int]] = field(hash=False)
+    """By party, messages that it refused, by reason."""
+    absent: tuple[str, ...]
+    added: int
+    digest: str
+    statements: dict[str, dict[str, Any]] = field(hash=False)
+    dishonest: str
+
+    def to_json(self) -> Document:
+        """The document of `aggregate collect --json`: `statements` are the parties' signed results."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def to_report(self) -> Report:
+        rows = [
+            [party, reason, f"{number:,}"] for party, each in self.refused.items() for reason, number in each.items()
+        ]
+        return Report(
+            "Totals",
+            f"{plural(len(self.clients), 'client')}, {self.backend}; set {self.digest[:16]}.",
+            Grid(["question", "total"], list(self.totals.items())),
+            Grid(["party", "refused because", "messages"], rows),
+            Paragraph(self.dishonest, "quiet"),
+        )
+
+
+def key(path: Path | str, *, host: str | None = None) -> NewKey:
+    """Make a key: a secret file to keep, and the public key that others need.
+
+    With `host`, the name or number of a party's machine, also a certificate for TLS (`.crt`) and its key (`.tls`).
+    """
+    file = Path(path)
+    made = new_identity(file)
+    if host is None:
+        return NewKey(str(file), made.public, None)
+    certificate, secret = make_certificate(host)
+    try:
+        write_private(file.with_suffix(".tls"), secret)
+    except OSError as error:
+        raise OutputError(f"{file.with_suffix('.tls')}: cannot be written ({error.strerror})") from None
+    write_text(file.with_suffix(".crt"), certificate)
+    return NewKey(str(file), made.public, str(file.with_suffix(".crt")))
+
+
+def _rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
+    require_file(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, strict=True, restval=""))
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
+    for number, row in enumerate(rows, 1):
+        if missing := [name for name in needed if not row.get(name)]:
+            raise InputError(f"{path}: row {number}: column {missing[0]!r} is empty or not there")
+    if not rows:
+        raise InputError(f"{path}: has no rows; columns are {', '.join(needed)}")
+    return rows
+
+
+def plan(
+    *,
+    name: str,
+    questions: Sequence[str],
+    parties: Path | str,
+    clients: Path | str,
+    server: str,
+    backend: str = "prio3",
+    largest: int = 1,
+    least: int = LEAST_CLIENTS,
+    weights: Sequence[int] = (),
+    most: int = 0,
+    out: Path | str = "session.json",
+) -> Planned:
+    """Write the session file: what all parties and clients must know before a sum starts.
+
+    `parties` is a CSV file with the columns role, address, key and, for a certificate that signs itself, certificate (a
+    file); `clients` one with client and key. `server` is the public key of whoever collects.
+    """
+    listed = _rows(Path(parties), ["role", "address", "key"])
+    named = [row["role"] for row in listed]
+    enrolled = _rows(Path(clients), ["client", "key"])
+    for column, names in (("role", named), ("client", [row["client"] for row in enrolled])):
+        if twice := [each for each in names if names.count(each) > 1] if len(set(names)) < len(names) else []:
+            raise InputError(f"{parties if column == 'role' else clients}: {column} {twice[0]!r} is there twice")
+    if least < LEAST_CLIENTS:
+        raise InputError(f"least = {least}: must be at least {LEAST_CLIENTS}")
+    folder = Path(parties).parent
+    stated = SessionFile(
+        version=VERSION,
+        name=name,
+        backend=backend,
+        questions=list(questions),
+        largest=largest,
+        least=least,
+        parties={row["role"]: row["address"] for row in listed},
+        clients={row["client"]: row["key"] for row in enrolled},
+        server=server,
+        keys={row["role"]: row["key"] for row in listed},
+        certificates={row["role"]: _text(folder / row["certificate"]) for row in listed if row.get("certificate")},
+        weights=list(weights),
+        most=most,
+    )
+    session = make_session(stated)
+    write_text(Path(out), json.dumps(stated.model_dump(), indent=1) + "\n")
+    made = session.backend
+    return Planned(str(out), backend, stated.parties, len(enrolled), made.learns, made.dishonest)
+
+
+def _text(path: Path) -> str:
+    require_file(path)
+    return path.read_text(encoding="utf-8")
+
+
+def serve(
+    session: Path | str,
+    *,
+    role: str,
+    key: Path | str,
+    database: Path | str,
+    port: int,
+    host: str = "127.0.0.1",
+    certificate: Path | str | None = None,
+    certificate_key: Path | str | None = None,
+) -> None:
+    """Run one party of a session as a service, until the process is stopped."""
+    known = read_session(Path(session))
+    if role not in known.backend.parties:
+        raise InputError(f"role = {role!r}: must be one of {', '.join(known.backend.parties)}")
+    identity = read_identity(Path(key))
+    tls = None
+    if certificate is not None and certificate_key is not None:
+        tls = Path(certificate), Path(certificate_key)
+        for each in tls:
+            require_file(each)
+    elif known.file.parties[role].startswith("https:") and host != "127.0.0.1":
+        raise InputError(f"{role}: {known.file.parties[role]} needs certificate and certificate_key")
+    run_party(known, role, identity, Path(database), host=host, port=port, tls=tls)
+
+
+def submit(
+    session: Path | str,
+    *,
+    client: str,
+    key: Path | str,
+    data: Path | str | None = None,
+    page: int | None = None,
+    patience: float = 60.0,
+) -> Submission:
+    """Send one client's report: its row of a CSV file, or what is typed into a page of this machine.
+
+    `data` has a column `client` and one per question; `page` is the port of the page.
+    """
+    known, identity = read_session(Path(session)), read_identity(Path(key))
+    if page is not None:
+        run_page(known, client, identity.signing, page)  # until it is stopped
+        return Submission(known.file.name, client, {})
+    if data is None:
+        raise InputError("data: name the CSV file with the answers, or the port of a page")
+    answers = read_answers(data)
+    if answers.questions != tuple(known.file.questions):
+        raise InputError(f"{data}: its questions are {', '.join(answers.questions)}; not those of the session")
+    if client not in answers.clients:
+        raise InputError(f"{data}: there is no row of client {client!r}")
+    row = answers.values[answers.clients.index(client)].tolist()
+    return submit_row(known, client, identity.signing, row, patience)
+
+
+def collect(session: Path | str, *, key: Path | str, out: Path | str | None = None) -> Collected:
+    """Close a session, have its parties agree on one set of clients, and put the totals together.
+
+    `out` is a file for the totals, the set and the parties' signed statements.
+    """
+    known, identity = read_session(Path(session)), read_identity(Path(key))
+    try:
+        with ask_over_http(known, identity.signing) as ask:
+            summed: Sum = collect_sum(known, identity.signing, ask)
+            parties = [role for role in known.file.parties if role not in summed.absent]
+            refused = {role: ask(role, "status", b"")["refused"] for role in parties}
+    except httpx2.HTTPError as error:
+        raise InputError(f"a party cannot be reached ({error})") from None
+    collected = Collected(
+        known.file.name,
+        known.file.backend,
+        dict(zip(known.backend.labels(known.file.questions), summed.totals.tolist(), strict=True)),
+        summed.clients,
+        refused,
+        summed.absent,
+        summed.added,
+        set_digest(summed.clients),
+        summed.statements,
+        known.backend.dishonest,
+    )
+    if out is not None:
+        write_text(Path(out), json.dumps(collected.to_json(), indent=1) + "\n")
+    return collected

@@ -1,0 +1,213 @@
+"""Whether a release and the earlier ones about the same people, held together, disclose anybody's answer.
+
+First groups are compared one by one (`differences`). Then all cycles are one larger population: a profile is who was
+there when, and a table of a cycle is a fact about those who were there then. Somebody who believes of certain groups
+that those who stayed kept their answers knows that such people gave one answer; of others, the answers then and now
+are two unknowns. For every maximal set of beliefs that is possible (`beliefs`), the larger population is certified
+like any other: every cell of every cycle, and every cell by history, is cleared by integer tables.
+
+Invariants: a belief that figures refute by themselves is nobody's; a set of beliefs that no table satisfies is
+nobody's; what is not decided counts as unsafe. Of somebody who believes less, intervals are wider, never narrower, so
+cells that are contained count as safe only if every interval around them that is as narrow as `tau` is, too
+(`hypothetical`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from safemargin.bounds.beliefs import KeptBelief, TooManyError, beliefs_of, maximal_sets, parts_by
+from safemargin.bounds.build import build_system
+from safemargin.bounds.cells import Level
+from safemargin.bounds.certify import certify
+from safemargin.bounds.differences import disclosed_by_differences
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.exposure import Exposed, Proof
+from safemargin.bounds.levels import cycle_levels
+from safemargin.bounds.methods import settle
+from safemargin.bounds.programs import program_of
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.system import SliceRanges, System
+from safemargin.bounds.targets import cells_asked, targets_of
+from safemargin.core import (
+    BoolArray,
+    ContradictionError,
+    Larger,
+    Limits,
+    Onlooker,
+    Past,
+    Progress,
+    PublishedTable,
+    no_progress,
+)
+
+DIFFERENCES, TOGETHER = "differences with earlier releases", "cells with earlier releases"
+
+
+def certify_with_earlier(
+    tables: Sequence[PublishedTable],
+    past: Past,
+    limits: Limits,
+    slack: int = 0,
+    quick: bool = False,
+    progress: Progress = no_progress,
+    assumed: Sequence[PublishedTable] = (),
+) -> Proof:
+    """Decide whether `tables` and the earlier releases together disclose anybody's answer.
+
+    With `quick` only closed forms are used. Tables that are `assumed` beside take the place of those of the same axes:
+    beliefs are about groups that are published, not about these. The proof names `TOGETHER` if all were held together.
+    """
+    slack = max(slack, past.slack)
+    exposed, looked = disclosed_by_differences(tables, past, limits, slack)
+    checked = {DIFFERENCES: looked}
+    # Totals that disagree would make the larger system easier, never harder: then groups are compared one by one.
+    if exposed or slack or past.larger is None or len(past.larger.roll.lower) > EFFORT.earlier_profiles:
+        return Proof(tuple(exposed), checked)
+    said = {table.axes for table in assumed}
+    facts = [*(table for table in tables if table.axes not in said), *assumed]
+    held, refuted = beliefs_of(tables, past, slack)
+    if quick:
+        proof = None if refuted else _certified(facts, past.larger, limits, True, progress)
+    else:
+        proof = _by_beliefs(tables, facts, past, [] if refuted else held, held, limits, progress, bool(assumed))
+    if proof is None:
+        return Proof((), checked | {TOGETHER: 0})
+    cycles = " and ".join(release.cycle for release in past.earlier)
+    return replace(
+        proof,
+        exposed=tuple(replace(cell, earlier=cycles) for cell in proof.exposed),
+        doubtful=tuple(replace(cell, earlier=cycles) for cell in proof.doubtful),
+        checked=checked | {TOGETHER: sum(v for name, v in proof.checked.items() if "cells" in name)},
+        tables=(),
+    )
+
+
+def _by_beliefs(
+    tables: Sequence[PublishedTable],
+    facts: Sequence[PublishedTable],
+    past: Past,
+    everything: Sequence[KeptBelief],
+    held: Sequence[KeptBelief],
+    limits: Limits,
+    progress: Progress,
+    is_assumed: bool,
+) -> Proof | None:
+    """The proof for every maximal set of beliefs: the first that fails, or the one that says most; none without any."""
+    limits = replace(limits, hypothetical=True)
+    assert past.larger is not None
+    if everything:  # nothing refutes that nobody changed their answer: whoever believes that believes everything
+        proof = _certified(facts, past.larger, limits, False, progress)
+        if proof is not None:
+            return proof
+        if is_assumed and _is_possible(tables, past.larger):
+            return _undecided(past)
+    if not past.by_group:
+        return None
+    try:
+        sets = maximal_sets(
+            held,
+            lambda chosen: _is_possible(tables, _divided(past, tuple(chosen))),
+            EFFORT.belief_sets,
+            max(EFFORT.belief_work // len(past.larger.roll.lower), EFFORT.belief_tests),
+        )
+    except TooManyError:
+        return _undecided(past)
+    best: Proof | None = None
+    for chosen in sets:
+        if not chosen:
+            continue
+        proof = _certified(facts, _divided(past, tuple(chosen)), limits, False, progress) or _undecided(past)
+        if not proof.holds:
+            return proof
+        if best is None or (proof.linear, sum(proof.checked.values())) > (best.linear, sum(best.checked.values())):
+            best = proof
+    return best
+
+
+def _divided(past: Past, chosen: Sequence[KeptBelief]) -> Larger:
+    larger = past.divided(parts_by(chosen))
+    assert larger is not None
+    return larger
+
+
+def _undecided(past: Past) -> Proof:
+    """What stays in doubt because it was not looked at: everybody who was there in all cycles."""
+    histories = past.histories[past.axes]
+    people = sum(size for history, size in histories.items() if None not in history)
+    return Proof((), {}, undecided=1, doubtful=(Exposed({}, 0, people, 0, people),))
+
+
+def _known(facts: Sequence[PublishedTable], larger: Larger) -> tuple[System, list[PublishedTable]]:
+    placed = [larger.placed(table) for table in facts]
+    onlooker = Onlooker(roll=(larger.roll,), facts=larger.facts)
+    return build_system(placed, onlooker, check=False), placed
+
+
+def _is_possible(facts: Sequence[PublishedTable], larger: Larger) -> bool:
+    """Whether some table, fractional or not, satisfies all facts of the larger population."""
+    try:
+        known = _known(facts, larger)[0]
+        program_of(known, *propagate(known)).maximise(np.zeros(known.size))
+    except ContradictionError:
+        return False
+    return True
+
+
+def _certified(
+    facts: Sequence[PublishedTable], larger: Larger, limits: Limits, quick: bool, progress: Progress
+) -> Proof | None:
+    """The certificate of the larger population; none if somebody must have changed their answer."""
+    try:
+        known, placed = _known(facts, larger)
+        public = _public_histories(placed, larger, known, limits)
+        if quick:
+            return certify(
+                known, limits, quick=True, excused=public, cells=lambda ranges: _first(known, ranges, limits)
+            )
+        proof = certify(
+            known, limits, progress, excused=public, cells=lambda ranges: _cells(known, larger, ranges, limits)
+        )
+        if not proof.tables and not proof.holds and not _is_possible(facts, larger):
+            return None
+        return proof
+    except ContradictionError:
+        return None
+
+
+def _cells(known: System, larger: Larger, ranges: SliceRanges, limits: Limits) -> list[Level]:
+    column = known.axes.index(larger.roll.axes[-1])
+    history = np.array(known.categories[column])[known.codes[:, column]]
+    cycles = [
+        (tuple(columns.values()), np.isin(history, sorted(there)))
+        for columns, there in zip(larger.columns, larger.there, strict=True)
+    ]
+    return cycle_levels(known, ranges, limits, cycles[::-1], larger.roll.axes[-1])
+
+
+def _first(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
+    """The cells that closed forms say something about: profiles, and published groups."""
+    return cycle_levels(known, ranges, limits, (), known.axes[-1])
+
+
+def _public_histories(
+    placed: Sequence[PublishedTable], larger: Larger, known: System, limits: Limits
+) -> list[tuple[BoolArray, BoolArray]]:
+    """Whose answers the totals of all cycles alone disclose within the limits: people of one history."""
+    axis = larger.roll.axes[-1]
+    totals = [table for table in (*placed, *larger.facts) if table.axes == (axis,)]
+    if not totals:
+        return []
+    small = build_system(totals, Onlooker(roll=(larger.only_history(),)))
+    assert small.people is not None
+    cells, cell_of = cells_asked(small, None)
+    settled = settle(small, targets_of(small, cell_of, len(cells)))
+    lower, upper = (ends.reshape(len(cells), -1) for ends in (settled.lower, settled.upper))
+    lower, upper = limits.extended(lower, upper, small.people)
+    narrow = limits.verdicts(lower, upper, small.people) == 2
+    narrow &= (upper >= limits.least(small.people)) & (lower <= limits.most(small.people))
+    column = known.axes.index(axis)
+    history = np.array(known.categories[column])[known.codes[:, column]]
+    rows = np.flatnonzero(narrow.any(axis=1)).tolist()
+    return [(history == cells.cell(row)[axis], narrow[row]) for row in rows]

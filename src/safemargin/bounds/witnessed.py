@@ -1,0 +1,392 @@
+"""Which counts a set of witness tables shows within the limits, and further tables where some are not shown.
+
+Objects
+    tables      integer tables, one count per profile and option, that agree with everything published
+    secret      options (columns) whose sum in a cell is protected, with its ceiling
+    a, b        least and most of a secret in a cell, over all tables
+
+Statement (docs/certificate.md, section 5). With t = min(tau, N // 4) and m the largest count below the ceiling, a cell
+of N people is shown if a <= m and one of these holds: b - a > t; a = 0 and the cell is not sensitive; N >= kappa, the
+cell is not sensitive and a + t <= m. A cell of kappa people that is printed with a count of at most m is shown by what
+is printed. What the total and the roll alone disclose does not count.
+
+Further tables are found by exchanging answers between profiles so that every published sum stays (`Exchanges.shuffle`);
+each goes towards the cells that are not shown yet. The rule is the one of the checker, which adds up what is carried.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.exchange import Exchanges
+from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.single_exchange import exchange_between_twins, exchanged
+from safemargin.bounds.system import System
+from safemargin.core import (
+    BoolArray,
+    FloatArray,
+    Generator,
+    IntArray,
+    PublishedTable,
+    Target,
+    grouped,
+    numpy_generator,
+    row_keys,
+)
+
+IDLE_STEPS = 20
+"""Exchanged tables in a row that show nothing new before the search ends."""
+MOST_TABLES, MOST_EXCHANGES = 24, 5_000
+MOST_REPAIRS = 200
+MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
+"""Integer programs that are solved at most, the unknown counts that they may have, and the nodes of each."""
+Secret = tuple[tuple[int, ...], Fraction, Fraction]
+"""Options, overall share, ceiling."""
+
+
+@dataclass(eq=False)
+class Cells:
+    """The cells of one set of axes, or of published groups: the cell of every profile, and what is shown of them."""
+
+    cell_of: IntArray
+    people: IntArray
+    printed: BoolArray
+    """Per cell and secret, whether a table prints it within the limits."""
+    sensitive: BoolArray
+    limit: IntArray
+    """Per cell and secret, the largest count below the ceiling."""
+    least: IntArray
+    most: IntArray
+
+    def sums(self, columns: IntArray) -> IntArray:
+        """Sums by cell of a number per profile and secret."""
+        added = [np.bincount(self.cell_of, column, minlength=len(self.people)) for column in columns.T]
+        return np.stack(added, axis=1).astype(np.int64)
+
+    def take(self, columns: IntArray) -> None:
+        """What one more table shows, given as the number per profile and secret."""
+        values = self.sums(columns)
+        np.minimum(self.least, values, out=self.least)
+        np.maximum(self.most, values, out=self.most)
+
+
+class ShownCells:
+    """All cells that a certificate is about, and what the tables taken so far show of them."""
+
+    def __init__(
+        self,
+        known: System,
+        tables: Sequence[PublishedTable],
+        sets: Sequence[Sequence[str]],
+        secrets: Sequence[Secret],
+        target: Target,
+    ) -> None:
+        assert known.people is not None
+        self.known, self.target, self.secrets = known, target, secrets
+        self.everybody = int(known.people.sum())
+        self.over = np.array([ceiling.numerator for _, _, ceiling in secrets], dtype=object)
+        self.under = np.array([ceiling.denominator for _, _, ceiling in secrets], dtype=object)
+        self.settled = np.array([share in (0, 1) for _, share, _ in secrets])
+        self.totals = np.array([int(share * self.everybody) for _, share, _ in secrets], dtype=np.int64)
+        self.published = [(table, self._groups(table)) for table in tables if table.axes]
+        self.cells = [self._cells(key, sensitive) for key, sensitive in self._keys(sets)]
+
+    def _groups(self, table: PublishedTable) -> IntArray:
+        """The cell of every profile in a published table."""
+        codes = []
+        for axis, groups in zip(table.axes, table.groups, strict=True):
+            of = {name: number for number, group in enumerate(groups) for name in group}
+            column = self.known.axes.index(axis)
+            lookup = np.array([of.get(name, len(groups)) for name in self.known.categories[column]], dtype=np.int64)
+            codes.append(lookup[self.known.codes[:, column]])
+        stacked = np.stack(codes, axis=1)
+        return row_keys(stacked, [int(column.max(initial=0)) + 1 for column in stacked.T])
+
+    def _keys(self, sets: Sequence[Sequence[str]]) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
+        codes, sizes = self.known.codes, [len(names) for names in self.known.categories]
+        yield row_keys(codes, sizes), ()
+        for axes in sets:
+            columns = [self.known.axes.index(axis) for axis in axes]
+            yield row_keys(codes[:, columns], [sizes[c] for c in columns]), tuple(axes) if len(axes) == 1 else ()
+        for _, key in self.published:
+            yield key, ()
+        for (one, first), (other, second) in combinations(self.published, 2):
+            if not set(one.axes) & set(other.axes):
+                both = np.stack([first, second], axis=1)
+                yield row_keys(both, [int(first.max()) + 1, int(second.max()) + 1]), ()
+
+    def _cells(self, key: IntArray, single: tuple[str, ...]) -> Cells:
+        assert self.known.people is not None
+        first, cell_of = grouped(key)
+        people = np.bincount(cell_of, self.known.people, minlength=len(first)).astype(np.int64)
+        sensitive = np.zeros(len(first), dtype=bool)
+        if single:
+            column = self.known.axes.index(single[0])
+            names = [self.known.categories[column][code] for code in self.known.codes[first, column].tolist()]
+            sensitive = np.array([(single[0], name) in self.target.sensitive for name in names])
+        shape = len(first), len(self.secrets)
+        huge = np.iinfo(np.int64).max // 4
+        cells = Cells(
+            cell_of,
+            people,
+            np.zeros(shape, dtype=bool),
+            sensitive,
+            self._most(people),
+            np.full(shape, huge),
+            np.full(shape, -huge),
+        )
+        for table, groups in self.published:
+            self._mark_printed(cells, first, table, groups)
+        return cells
+
+    def _mark_printed(self, cells: Cells, first: IntArray, table: PublishedTable, groups: IntArray) -> None:
+        """Mark the cells that are just the people of one cell that a table prints within the limits."""
+        assert self.known.people is not None
+        apart = np.bincount(cells.cell_of, groups != groups[first][cells.cell_of], minlength=len(first)) > 0
+        own, group_of = grouped(groups)
+        sizes = np.bincount(group_of, self.known.people, minlength=len(own)).astype(np.int64)
+        same = ~apart & (sizes[group_of[first]] == cells.people)
+        if not same.any():
+            return
+        counts: dict[tuple[tuple[int, ...], int], int] = {}
+        for row, status in enumerate(table.status):
+            if status in ("exact", "merged"):
+                counts[tuple(table.codes[row].tolist()), int(table.option[row])] = int(table.lower[row])
+        of = [{name: n for n, group in enumerate(groups) for name in group} for groups in table.groups]
+        columns = [self.known.axes.index(axis) for axis in table.axes]
+        most = cells.limit
+        for cell in np.flatnonzero(same).tolist():
+            names = [self.known.categories[c][self.known.codes[first[cell], c]] for c in columns]
+            codes = tuple(each.get(name, -1) for each, name in zip(of, names, strict=True))
+            for number, (options, _, _) in enumerate(self.secrets):
+                found = [counts.get((codes, option)) for option in options]
+                if None not in found and sum(n for n in found if n is not None) <= most[cell, number]:
+                    cells.printed[cell, number] = True
+
+    def _most(self, people: IntArray) -> IntArray:
+        most: IntArray = ((people.astype(object)[:, None] * self.over) // self.under).astype(np.int64)
+        return most
+
+    def columns(self, counts: IntArray) -> IntArray:
+        """How many people of every profile chose within each secret."""
+        listed = self.known.listed(counts)
+        return np.stack([listed[:, list(options)].sum(axis=1) for options, _, _ in self.secrets], axis=1)
+
+    def take(self, counts: IntArray) -> None:
+        """Count one more table."""
+        columns = self.columns(counts)
+        for cells in self.cells:
+            cells.take(columns)
+
+    def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
+        """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
+        profiles = np.flatnonzero((counts != start).reshape(-1, self.known.free).any(axis=1))
+        step = (self.columns(counts) - self.columns(start))[profiles]
+        for cells, sums in zip(self.cells, base, strict=True):
+            rows, place = np.unique(cells.cell_of[profiles], return_inverse=True)
+            values = sums[rows].copy()
+            np.add.at(values, place, step)
+            cells.least[rows] = np.minimum(cells.least[rows], values)
+            cells.most[rows] = np.maximum(cells.most[rows], values)
+
+    def missing(self, cells: Cells) -> BoolArray:
+        """Per cell and secret, what is not shown."""
+        people, never = cells.people[:, None], cells.sensitive[:, None]
+        most, near = cells.limit, np.minimum(self.target.tau, people // 4)
+        large = (people >= self.target.kappa) & ~never
+        shown = (cells.least <= most) & (
+            (cells.most - cells.least > near) | ((cells.least == 0) & ~never) | (large & (cells.least + near <= most))
+        )
+        first = np.maximum(self.totals - (self.everybody - people), 0)
+        last = np.minimum(self.totals, people)
+        before = ~(large & (last <= most)) & ((first > most) | ((last - first <= near) & ((first >= 1) | never)))
+        missing: BoolArray = ~(shown | before | (large & cells.printed) | self.settled)
+        return missing
+
+    def missing_one(self, cells: Cells, cell: int, number: int) -> bool:
+        """Whether one count is not shown yet."""
+        one = slice(cell, cell + 1)
+        only = Cells(
+            cells.cell_of[:0],
+            cells.people[one],
+            cells.printed[one],
+            cells.sensitive[one],
+            cells.limit[one],
+            cells.least[one],
+            cells.most[one],
+        )
+        return bool(self.missing(only)[0, number])
+
+    def count_missing(self) -> int:
+        """How many counts are not shown."""
+        return sum(int(self.missing(cells).sum()) for cells in self.cells)
+
+    def direction(self, members: BoolArray, number: int) -> FloatArray:
+        """The count of one secret in one cell, as a function of the variables and up to a constant."""
+        options, free = self.secrets[number][0], self.known.free
+        weights = np.array([float(option in options) for option in range(len(self.known.options))])
+        if self.known.reference:  # the last option is what the others leave
+            weights = weights[:-1] - weights[-1]
+        return np.where(np.repeat(members, free), np.tile(weights[:free], len(members)), 0.0)
+
+    def wanted(self, generator: Generator) -> FloatArray:
+        """Per profile and option which way the next table should go, to show some of what is missing."""
+        want = np.zeros((len(self.known.codes), len(self.known.options)))
+        inside = np.array([[o in options for o in range(want.shape[1])] for options, _, _ in self.secrets])
+        for place in generator.permutation(len(self.cells)).tolist():
+            cells = self.cells[place]
+            missing = self.missing(cells)
+            rows = np.flatnonzero(missing.any(axis=1))
+            if not len(rows):
+                continue
+            # One of the secrets that are missing in a cell, drawn; those that are above their ceiling go down.
+            chosen = np.argmax(missing[rows] * generator.random((len(rows), len(self.secrets))), axis=1)
+            down = (cells.least > cells.limit)[rows, chosen]
+            way = np.where(down | (generator.random(len(rows)) < 0.5), -1.0, 1.0)
+            pull = np.zeros((len(cells.people), want.shape[1]))
+            pull[rows] = np.where(inside[chosen], way[:, None], -way[:, None])
+            own = pull[cells.cell_of]
+            want = np.where(want == 0, own, want)
+        return want
+
+
+def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
+    """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
+    known = shown.known
+    assert known.people is not None
+    for counts in tables:
+        shown.take(counts)
+    found: list[tuple[int, IntArray]] = []
+    left, idle = shown.count_missing(), 0
+    if not left:
+        return []
+    ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+    exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
+    generator = numpy_generator(0)
+    tops = known.blocks[list(exchanges.tops)].T + 1
+    _, twins = grouped(row_keys(tops, [int(column.max(initial=0)) + 1 for column in tops.T]))
+    while left and idle < IDLE_STEPS and len(found) < MOST_TABLES:  # many exchanges at once, then single ones
+        start = int(generator.integers(len(tables)))
+        want = shown.wanted(generator)
+        columns = want if known.reference else np.column_stack([want, np.zeros(len(want))])
+        counts = tables[start]
+        if generator.random() < 0.5:
+            counts = exchanges.shuffle(counts, columns, generator)
+        matrix = exchanges.matrix(counts).copy()
+        for _ in range(2):
+            exchange_between_twins(matrix, twins, columns, generator)
+        counts = matrix[:, : known.free].ravel()
+        if not known.admits(counts):
+            idle += 1
+            continue
+        shown.take(counts)
+        before, left = left, shown.count_missing()
+        idle = 0 if left < before else idle + 1
+        if left < before:
+            found.append((start, counts))
+    shuffled = found[:]
+    for origins, bases in ((list(range(len(tables))), tables), ([a for a, _ in shuffled], [b for _, b in shuffled])):
+        if left and bases:
+            found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
+            left = shown.count_missing()
+    for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
+        for start, counts in source if left else ():
+            shown.take(counts)
+            before, left = left, shown.count_missing()
+            if left < before:
+                found.append((start, counts))
+    return found
+
+
+def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray]) -> Iterator[tuple[int, IntArray]]:
+    """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
+    rounder, tried = Rounder(shown.known), 0
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            members = np.flatnonzero(cells.cell_of == cell)
+            inside = [option in shown.secrets[number][0] for option in range(len(shown.known.options) + 1)]
+            for start, down in ((place, way) for place in range(len(tables)) for way in (True, False)):
+                if tried >= MOST_REPAIRS or not shown.missing_one(cells, cell, number):
+                    break
+                matrix = exchanges.matrix(tables[start]).copy()
+                options = range(matrix.shape[1])
+                changes = [
+                    (p, g, h) for p in members for g in options for h in options if inside[g] == down != inside[h]
+                ]
+                held = [change for change in changes if matrix[change[0], change[1]] > 0]
+                for profile, old, new in held[:1]:
+                    tried += 1
+                    matrix[profile, old] -= 1
+                    matrix[profile, new] += 1
+                    counts = rounder.round(matrix[:, : exchanges.free].ravel().astype(np.float64))
+                    if counts is not None and shown.known.admits(counts):
+                        yield start, counts
+
+
+def single_exchanges(
+    shown: ShownCells, exchanges: Exchanges, twins: IntArray, tables: Sequence[IntArray]
+) -> Iterator[tuple[int, IntArray]]:
+    """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all."""
+    matrices = [exchanges.matrix(counts) for counts in tables]
+    bases = [[cells.sums(shown.columns(counts)) for cells in shown.cells] for counts in tables]
+    tried = 0
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            if not shown.missing_one(cells, cell, number) or tried >= MOST_EXCHANGES:
+                continue
+            tried += 1
+            members = cells.cell_of == cell
+            inside = [option in shown.secrets[number][0] for option in range(matrices[0].shape[1])]
+            values = [int(matrix[members][:, inside].sum()) for matrix in matrices]
+            order = np.argsort(values, kind="stable").tolist()
+            for start, down in [
+                pair for low, high in zip(order, order[::-1], strict=True) for pair in ((low, True), (high, False))
+            ]:
+                matrix = exchanged(exchanges, twins, matrices[start], members, [each == down for each in inside])
+                if matrix is None:
+                    continue
+                counts = matrix[:, : exchanges.free].ravel()
+                if shown.known.admits(counts):
+                    shown.take_beside(bases[start], tables[start], counts)
+                    yield start, counts
+                if not shown.missing_one(cells, cell, number):
+                    break
+
+
+def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
+    """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
+
+    known, tried = shown.known, 0
+    assert known.people is not None
+    caps = sparse.kron(sparse.eye_array(len(known.people)), np.ones((1, known.free)))
+    facts = [
+        LinearConstraint(known.rows, known.lower, np.minimum(known.upper, shown.everybody)),
+        LinearConstraint(caps, 0, known.people),
+    ]
+    whole = np.ones(known.size, dtype=np.int64)
+    ends = Bounds(known.low, np.minimum(known.high, np.repeat(known.people, known.free)))
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            if not shown.missing_one(cells, cell, number):
+                continue
+            for way in (1, -1):
+                if tried >= MOST_PROGRAMS or known.size > PROGRAM_COUNTS:
+                    return
+                tried += 1
+                goal = way * shown.direction(cells.cell_of == cell, number)
+                found = milp(
+                    goal,
+                    constraints=facts,
+                    bounds=ends,
+                    integrality=whole,
+                    options={"node_limit": NODES},
+                )
+                if found.x is not None:
+                    counts = np.rint(found.x).astype(np.int64)
+                    if known.admits(counts):
+                        yield 0, counts

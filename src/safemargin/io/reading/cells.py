@@ -1,0 +1,157 @@
+"""The cells of a table with the label of each on every axis, and the range of its count: before sums are known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from safemargin.core import UNBOUNDED, BoolArray, InputError, IntArray
+from safemargin.io.reading.columns import TableColumns
+from safemargin.io.reading.footnotes import Explained
+from safemargin.io.reading.frame import Frame
+from safemargin.io.reading.grid import shown
+from safemargin.io.reading.labels import SUM, Labels
+from safemargin.io.reading.options import ReadingOptions
+from safemargin.io.reading.sums import TOTAL, total_among
+from safemargin.io.reading.values import Value
+
+HIDDEN_WORDS = ("suppressed", "u", "m", "c", "confidential", "secret", "true", "x", "q", "s")
+"""What a status column says of a suppressed count; capitals or not."""
+
+
+@dataclass
+class SheetCells:
+    """One row per cell: a code into the labels of every axis, the range of the count, and where it stands in the file.
+
+    `dashes` marks cells that print a dash, which is zero or a gap; `symbols` what every gap prints.
+    """
+
+    axes: list[str]
+    labels: list[list[str]]
+    codes: IntArray
+    lower: IntArray
+    upper: IntArray
+    hidden: BoolArray
+    dashes: BoolArray
+    symbols: list[str]
+    places: IntArray
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    inside: dict[int, dict[str, list[str]]] = field(default_factory=dict)
+
+
+def find_cells(
+    frame: Frame, columns: TableColumns, rows: Labels, across: Labels, said: Explained, reading: ReadingOptions
+) -> SheetCells:
+    """The cells of the body."""
+    axes = [*rows.names, *across.names]
+    for n, name in enumerate(axes):
+        if name in axes[:n]:
+            axes[n] = f"{name} ({n + 1})"
+    keys: list[tuple[str, ...]] = []
+    values: list[Value] = []
+    places: list[tuple[int, int]] = []
+    for r, labels in rows.of.items():
+        for c in columns.counts or (columns.ends or ())[:1]:
+            keys.append((*labels, *across.of.get(c, ())))
+            values.append(_value(frame, columns, r, c))
+            places.append((r, c))
+    if not values:
+        raise InputError(f"{frame.grid.name}: the table is empty")
+    labels_of, codes = _coded(keys, len(axes))
+    _check_once(frame, len(rows.names), keys, places)
+    lower, upper, hidden, dashes, symbols = _ranges(frame, values, places, said, reading)
+    grid = frame.grid
+    spots = np.array([(grid.lines[r], grid.columns[c]) for r, c in places], dtype=np.int64)
+    found = SheetCells(axes, labels_of, codes, lower, upper, hidden, dashes, symbols, spots)
+    if rows.inside:
+        found.inside[0] = rows.inside
+    if any(value.mark for value in values):
+        marks = sorted({value.mark for value in values if value.mark})
+        found.notes.append(f"ignored the marks {', '.join(marks)} after numbers")
+        if any("*" in mark for mark in marks) and any(value.symbol == "*" for value in values):
+            found.doubts.append("the sign * stands both after numbers and in place of them")
+    return found
+
+
+def _value(frame: Frame, columns: TableColumns, row: int, column: int) -> Value:
+    value = frame.values[row, column]
+    if columns.ends is not None and value.number is None or (columns.ends and not columns.counts):
+        low, high = (frame.values[row, c] for c in columns.ends)
+        if low.number is not None or high.number is not None:
+            least, most = int(low.number or 0), int(UNBOUNDED if high.number is None else high.number)
+            if least > most:
+                raise InputError(
+                    f"{frame.grid.name}: {frame.grid.place(row)}: lower = {least} is more than upper = {most}"
+                )
+            return Value("number", least) if least == most else Value("range", low=least, high=most)
+    if columns.status is not None:
+        word = shown(frame.grid.rows[row][columns.status]).lower()
+        if word in HIDDEN_WORDS and value.kind == "number":
+            return Value("gap", symbol=f"status {word}")
+    return value
+
+
+def _coded(keys: Sequence[tuple[str, ...]], width: int) -> tuple[list[list[str]], IntArray]:
+    labels: list[list[str]] = []
+    codes = np.zeros((len(keys), width), dtype=np.int64)
+    for axis in range(width):
+        seen = dict.fromkeys(key[axis] for key in keys)
+        total = total_among([label for label in seen if label]) or TOTAL
+        names = list(dict.fromkeys(label if label != SUM else total for label in seen))
+        place = {name: code for code, name in enumerate(names)}
+        labels.append(names)
+        codes[:, axis] = [place[key[axis] if key[axis] != SUM else total] for key in keys]
+    return labels, codes
+
+
+def _check_once(frame: Frame, down: int, keys: Sequence[tuple[str, ...]], places: Sequence[tuple[int, int]]) -> None:
+    seen: dict[tuple[str, ...], int] = {}
+    for key, (row, _) in zip(keys, places, strict=True):
+        if key in seen:
+            words = ", ".join(filter(None, key[:down])) or "without a label"
+            first = frame.grid.place(seen[key])
+            raise InputError(
+                f"{frame.grid.name}: {frame.grid.place(row)}: the row {words} is there twice, first in {first}; "
+                "give each cell once"
+            )
+        seen[key] = row
+
+
+def _ranges(
+    frame: Frame, values: Sequence[Value], places: Sequence[tuple[int, int]], said: Explained, reading: ReadingOptions
+) -> tuple[IntArray, IntArray, BoolArray, BoolArray, list[str]]:
+    size = len(values)
+    lower, upper = np.zeros(size, dtype=np.int64), np.full(size, UNBOUNDED, dtype=np.int64)
+    hidden, dashes = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    symbols = [""] * size
+    for n, value in enumerate(values):
+        if value.kind == "number" and value.number is not None:
+            lower[n] = upper[n] = int(value.number) * said.unit
+            continue
+        if value.kind == "range":
+            lower[n], upper[n] = value.low, value.high
+            continue
+        if value.kind == "share":
+            r, c = places[n]
+            raise InputError(
+                f"{frame.grid.name}: {frame.grid.place(r)}: {shown(frame.grid.rows[r][c])!r} is a share, not a count"
+            )
+        symbols[n] = value.symbol
+        if value.symbol in said.zeros:
+            upper[n] = 0
+            continue
+        dashes[n] = value.kind == "dash" and value.symbol not in said.gaps and reading.gap is None
+        hidden[n] = True
+        lower[n], upper[n] = gap_range(value, said.gaps, reading)
+    return lower, upper, hidden, dashes, symbols
+
+
+def gap_range(value: Value, gaps: Mapping[str, tuple[int, int]], reading: ReadingOptions) -> tuple[int, int]:
+    """The range of a gap: what its symbol says, else the option, else the footnote."""
+    if value.low or value.high < UNBOUNDED:
+        return value.low, value.high
+    if reading.gap is not None:
+        return reading.gap
+    symbol = value.symbol.lower()
+    return gaps.get(symbol, gaps.get("", (0, UNBOUNDED)))

@@ -1,0 +1,298 @@
+"""Which columns of a table are axes, which hold counts, and which neither.
+
+A column of counts needs whole numbers; its name is a hint alone. Shares, means and rates are ignored. Numbers that are
+labels (years, ages, codes) are known by their name, or because without them rows repeat. Amounts are refused: what is
+said here about counts of people does not hold for them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from safemargin.core import InputError
+from safemargin.io.reading.footnotes import AMOUNTS
+from safemargin.io.reading.frame import Frame
+from safemargin.io.reading.grid import shown
+from safemargin.io.reading.values import MONEY
+
+COUNTS = (
+    *("count", "counts", "freq", "frequency", "n", "values", "value", "people", "persons", "obs_value", "number"),
+    *("no. of people", "anzahl", "effectif", "nombre", "number of people", "number of persons", "personen"),
+    *("headcount", "total count", "cases"),
+)
+STATUS = (
+    *("status", "sdcstatus", "suppressed", "flag", "flags", "obs_status", "obs_flag", "conf_status", "symbol"),
+    "marker",
+)
+NOTES = (
+    *("note", "notes", "footnote", "footnotes", "comment", "comments", "remark", "remarks", "bemerkung"),
+    *("anmerkung", "source"),
+)
+SHARES = re.compile(
+    r"%|\bper ?cent|\bpct\b|prozent|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
+    r"proportion|\brate\b|\brates\b|\bratio\b|"
+    r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
+    r"\bindex\b|\bchange\b|"
+    r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b",
+    re.I,
+)
+LABELS = re.compile(
+    r"^(?:.*[ _.-])?(?:year|years|jahr|année|annee|anno|año|age|alter|âge|code|id|nr|month|monat|quarter|"
+    r"week|date|time|time_period|period|"
+    r"grade|zip|plz|postcode|rank|geo|nuts|nace|isco|household size|size)$",
+    re.I,
+)
+RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))
+MOST_PEOPLE = 20_000_000_000
+REFUSED = "these look like amounts, not counts of people"
+INSTEAD = "use a tool for magnitude tables (p % rule, dominance rule), or name a column of whole counts with --count"
+
+
+@dataclass
+class TableColumns:
+    """Roles of columns: labels, counts, a status, a range; with notes."""
+
+    names: tuple[tuple[str, ...], ...]
+    """The header of every column, one text per header row, merged cells filled."""
+    labels: list[int]
+    counts: list[int]
+    status: int | None = None
+    ends: tuple[int, int] | None = None
+    across_name: str = ""
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+    def name(self, column: int) -> str:
+        """What a column is called: the lowest header row that names it."""
+        return next((text for text in reversed(self.names[column]) if text), "")
+
+
+def header_texts(frame: Frame) -> tuple[tuple[str, ...], ...]:
+    """The texts above every column; merged cells, and blanks right of a text in an upper row, are filled."""
+    grid = frame.grid
+    rows = [[shown(cell) for cell in grid.rows[r]] for r in frame.head]
+    for top, left, _, right in grid.merged:
+        if top in frame.head:
+            level = frame.head.index(top)
+            for c in range(left, right + 1):
+                rows[level][c] = rows[level][left]
+    if not grid.merged:
+        for level, row in enumerate(rows[:-1]):
+            for c in range(2, len(row)):
+                # A blank right of a text goes on with it, where a row below has a text of its own.
+                if not row[c] and row[c - 1] and any(rows[low][c] for low in range(level + 1, len(rows))):
+                    row[c] = row[c - 1]
+    return tuple(tuple(row[c] for row in rows) for c in range(grid.width))
+
+
+def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, across: str) -> TableColumns:
+    """The roles of all columns; `count` and `labels` are names that somebody gave."""
+    names = header_texts(frame)
+    found = TableColumns(names, [], [])
+    by_name = {found.name(c): c for c in reversed(range(frame.grid.width)) if found.name(c)}
+    plain = {name.lower(): c for name, c in by_name.items()}
+    for name in labels or ():
+        if name not in by_name and name != across:
+            listed = ", ".join(name for name in by_name if name)
+            raise InputError(f"{frame.grid.name}: there is no column {name!r}; the columns are {listed}")
+    special = _special(frame, found, plain)
+    numbered = _row_numbers(frame, found)
+    if numbered is not None:
+        special.add(numbered)
+    chosen = by_name.get(count) if count else None
+    if count and chosen is None:
+        listed = ", ".join(name for name in by_name if name)
+        raise InputError(f"{frame.grid.name}: there is no column {count!r}; the columns are {listed}")
+    _check_amounts(frame, found, chosen)
+    measured = [c for c in frame.measured if c not in special]
+    if chosen is None:
+        measured = [c for c in measured if c not in _ignored(frame, found, measured)]
+    texts = [c for c in range(frame.grid.width) if c not in frame.measured and c not in special]
+    texts = _without_notes(frame, found, texts, measured)
+    if labels:
+        found.labels = [by_name[name] for name in labels if name in by_name]
+        rest = [c for c in measured if c not in found.labels]
+        named = [plain[name] for name in COUNTS if name in plain and plain[name] in rest]
+        found.counts = [chosen] if chosen is not None else named[:1] if named else rest
+    elif chosen is not None:
+        found.labels, found.counts = [*_keys(frame, texts, [c for c in measured if c != chosen])], [chosen]
+        found.labels.sort()
+    else:
+        _by_itself(frame, found, texts, measured, plain)
+    if not found.counts and found.ends is None:
+        raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")
+    for c in found.labels:
+        if len(frame.head) == 1 and found.name(c) and found.name(c) in {found.name(n) for n in found.counts if n != c}:
+            raise InputError(
+                f"{frame.grid.name}: the column {found.name(c)!r} is there twice; give each a name of its own"
+            )
+    _check_whole(frame, found)
+    return found
+
+
+def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[int]:
+    special: set[int] = set()
+    for name in STATUS:
+        if name in plain and plain[name] not in frame.measured and found.status is None:
+            found.status = plain[name]
+    if found.status is not None:
+        special |= {plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured}
+    for low, high in RANGES:
+        if low in plain and high in plain and found.ends is None:
+            found.ends = plain[low], plain[high]
+            special |= {plain[low], plain[high]}
+    return special
+
+
+def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
+    """A first column without a name that numbers the rows, as R and pandas write it."""
+    if frame.grid.width < 3 or found.name(0).lower() not in ("", "unnamed: 0", "row", "index", "no.", "#"):
+        return None
+    numbers = [frame.values[r, 0].number for r in frame.body]
+    if numbers in (list(range(1, len(numbers) + 1)), list(range(len(numbers)))) and len(numbers) > 1:
+        found.notes.append("ignored the numbers of rows in the first column")
+        return 0
+    return None
+
+
+def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
+    """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
+    looked = [chosen] if chosen is not None else list(frame.measured)
+    few = len(looked) <= 2 or sum(AMOUNTS.search(found.name(c)) is not None for c in looked) > 1
+    for c in looked:
+        name = found.name(c)
+        whole = all(frame.values[r, c].is_whole for r in frame.body if frame.values[r, c].kind == "number")
+        if (word := AMOUNTS.search(name) or MONEY.search(name)) and (few or not whole) and not (chosen == c and whole):
+            raise InputError(f"{frame.grid.name}: column {name!r}: {REFUSED} ({word[0]!r}); {INSTEAD}")
+        for r in frame.body:
+            value = frame.values[r, c]
+            if value.kind == "number" and value.number is not None and not -MOST_PEOPLE <= value.number <= MOST_PEOPLE:
+                raise fault(frame, r, c, f"is larger than any number of people; {REFUSED}; {INSTEAD}")
+    for r in frame.body:
+        for c in range(frame.grid.width):
+            if frame.values[r, c].kind == "text" and re.fullmatch(
+                r"[€$£¥]\s?[0-9.,' ]+|[0-9.,' ]+\s?(?:€|EUR|USD|\$|£)", frame.values[r, c].symbol
+            ):
+                raise fault(frame, r, c, f"{REFUSED}; {INSTEAD}")
+
+
+def fault(frame: Frame, row: int, column: int, reason: str) -> InputError:
+    """An error that names file, row, column and value."""
+    names = header_texts(frame)[column]
+    name = next((text for text in reversed(names) if text), f"column {column + 1}")
+    value = repr(shown(frame.grid.rows[row][column]))[:62]
+    return InputError(f"{frame.grid.name}: {frame.grid.place(row)}: {name} = {value}: {reason}")
+
+
+def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[int]:
+    """Columns of shares, means and rates."""
+    shares = {c for c in measured if SHARES.search(" ".join(found.names[c])) and not _is_named_count(found.name(c))}
+    shares |= {c for c in measured if any(frame.values[r, c].kind == "share" for r in frame.body)}
+    if shares and set(measured) - shares:
+        names = ", ".join(
+            repr(" ".join(dict.fromkeys(text for text in found.names[c] if text))) for c in sorted(shares)[:4]
+        )
+        found.notes.append(
+            f"ignored {names}{' and more' if len(shares) > 4 else ''}: shares, means or rates, not counts"
+        )
+        return shares
+    return set()
+
+
+def _is_named_count(name: str) -> bool:
+    return name.lower() in COUNTS
+
+
+def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured: Sequence[int]) -> list[int]:
+    """Columns of texts less those of remarks: right of all numbers, and called so or mostly empty."""
+    last = max(measured, default=-1)
+    kept = []
+    for c in texts:
+        filled = sum(frame.grid.rows[r][c] is not None for r in frame.body)
+        numbers = sum(frame.values[r, c].kind == "number" for r in frame.body)
+        if filled == 0 or (c > last >= 0 and any(t < last for t in texts) and (
+            found.name(c).lower() in NOTES or filled * 2 < len(frame.body) or not found.name(c)
+        )):  # fmt: skip
+            found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
+            continue
+        if numbers * 2 > len(frame.body) and c > min([*texts, *measured]) and not LABELS.search(found.name(c)):
+            row = next(r for r in frame.body if frame.values[r, c].kind == "text")
+            raise fault(frame, row, c, "is not a number")
+        if _is_named_count(found.name(c)) and not measured and found.ends is None:
+            row = next(r for r in frame.body if frame.values[r, c].kind == "text")
+            raise fault(frame, row, c, "is not a number")
+        kept.append(c)
+    return kept
+
+
+def _keys(frame: Frame, texts: Sequence[int], numeric: Sequence[int]) -> list[int]:
+    """Label columns: those of texts, and as many columns of numbers, from the left, as rows need to be different."""
+    keys = list(texts)
+    for c in numeric:
+        if keys and _distinct(frame, keys):
+            break
+        if _repeats(frame, c):
+            keys.append(c)
+    return keys
+
+
+def _repeats(frame: Frame, column: int) -> bool:
+    """Whether a column of numbers repeats its values, as labels do."""
+    texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
+    return "" not in texts and len(set(texts)) * 2 <= len(texts)
+
+
+def _distinct(frame: Frame, columns: Sequence[int]) -> bool:
+    rows = [tuple(shown(frame.grid.rows[r][c]) for c in columns) for r in frame.body]
+    filled, above = [], [""] * len(columns)
+    for row in rows:
+        if not any(row):
+            continue
+        # A blank below a label repeats it.
+        above = [text or (above[i] if any(row[i + 1 :]) else "") for i, text in enumerate(row)]
+        filled.append(tuple(above))
+    return len(set(filled)) == len(filled)
+
+
+def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: list[int], plain: dict[str, int]) -> None:
+    """Labels and counts where nobody says which is which."""
+    named = [plain[name] for name in COUNTS if name in plain and plain[name] in measured]
+    codes = [c for c in measured if LABELS.search(found.name(c)) and c not in named]
+    if found.ends is not None and not named:
+        found.labels, found.counts = sorted([*texts, *codes]), []
+        return
+    if named and (
+        len(measured) == 1 or not _distinct(frame, texts) or set(measured) - set(named) <= set(codes) or not texts
+    ):
+        chosen = named[0]
+        others = [c for c in measured if c != chosen]
+        keys = _keys(frame, [*texts, *(c for c in codes if c != chosen)], [c for c in others if c not in codes])
+        found.labels, found.counts = sorted(keys), [chosen]
+        if extra := [c for c in others if c not in keys]:
+            found.doubts.append(f"column {found.name(extra[0])!r} holds numbers too, and is not used")
+        return
+    counts = [c for c in measured if c not in codes]
+    if not counts:
+        counts, codes = measured[-1:], measured[:-1]
+    keys = [*texts, *codes]
+    for c in list(counts[:-1]):
+        if keys and _distinct(frame, keys):
+            break
+        if not keys or _repeats(frame, c):
+            keys.append(c)
+            counts.remove(c)
+    if len(counts) == 1 and keys and not (texts or codes or named):
+        found.doubts.append(f"column {found.name(counts[0])!r} is taken for the counts, and nothing says so")
+    found.labels, found.counts = sorted(keys), counts
+
+
+def _check_whole(frame: Frame, found: TableColumns) -> None:
+    """Refuse counts that are no whole numbers, or negative."""
+    for c in (*found.counts, *(found.ends or ())):
+        for r in frame.body:
+            value = frame.values[r, c]
+            if isinstance(value.number, Decimal):
+                raise fault(frame, r, c, f"is not a whole number; {REFUSED}; {INSTEAD}")
+            if value.number is not None and value.number < 0:
+                raise fault(frame, r, c, "is negative")

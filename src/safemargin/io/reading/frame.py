@@ -1,0 +1,253 @@
+"""Where in a grid the table is: titles, header rows, body, footnotes.
+
+The body is every row with a number or a gap in a column of values, between the first and the last such row. Header rows
+stand right above it: rows with two cells or more, or one that spans columns of values. What stands above is a title;
+what stands below, with nothing in the columns of values, is a footnote. A row of the body with a label alone is a
+heading.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from safemargin.core import InputError
+from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
+from safemargin.io.reading.values import Style, Value, number_style, read_value
+
+YEARS = range(1800, 2201)
+FOOT = re.compile(
+    r"\s*(?:sources?|notes?|n\.?b|quellen?|anmerkung|hinweis|fuente|nota|remarks?|last updated|stand|tables?|figure|"
+    r"tabelle|tableau|©|\(c\)|generated|downloaded|extracted|unit|contact|see|for more)\b|\s*[*†‡§©]\s*\S",
+    re.I,
+)
+"""How a line starts that is about the table, not in it."""
+COUNTED = re.compile(r"^(?:count|counts|freq|frequency|n|obs_value|value|values|people|persons|number)$", re.I)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A grid cut into its parts: `head` and `body` are rows of `grid`, `values` what the cells of the body state.
+
+    `measured` are the columns that hold numbers and gaps only, `style` how their numbers are written.
+    """
+
+    grid: TextGrid
+    head: tuple[int, ...]
+    body: tuple[int, ...]
+    titles: tuple[str, ...]
+    footnotes: tuple[str, ...]
+    style: Style
+    values: dict[tuple[int, int], Value]
+    measured: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", thousands: str = "") -> Frame:
+    """The parts of a grid; `header` is the number of header rows where somebody says it."""
+    whole = grid
+    grid = without_empty(grid)
+    if not grid.rows:
+        raise InputError(f"{grid.name}: the table is empty")
+    style = number_style((cell for row in grid.rows for cell in row if isinstance(cell, str)), decimal, thousands)
+    notes = list(grid.notes)
+    if grid.head is not None and header is None:
+        head, body, titles, footers = _typed_parts(grid)
+    else:
+        head, body, titles, footers = _parts(grid, style, header)
+    if len(grid.rows) < len(whole.rows) or grid.width < whole.width:
+        rows, columns = len(whole.rows) - len(grid.rows), whole.width - grid.width
+        skipped = [f"{rows} empty {whole.word}s" if rows > 1 else f"an empty {whole.word}"] if rows else []
+        skipped += [f"{columns} empty columns" if columns > 1 else "an empty column"] if columns else []
+        notes.append(f"skipped {' and '.join(skipped)}")
+    grid, head, body = _shifted(grid, head, body)
+    values = {(r, c): read_value(grid.rows[r][c], style) for r in body for c in range(grid.width)}
+    texts = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
+    if texts:
+        notes.append(f"skipped {len(texts)} {'line' if len(texts) == 1 else 'lines'} of title and notes")
+    return Frame(
+        grid,
+        tuple(head),
+        tuple(body),
+        tuple(texts[: len(titles)]),
+        tuple(texts[len(titles) :]),
+        style,
+        values,
+        _measured(grid, body, values),
+        tuple(notes),
+    )
+
+
+def _typed_parts(grid: TextGrid) -> tuple[list[int], list[int], list[int], list[int]]:
+    count = grid.head or 0
+    return list(range(count)), list(range(count, len(grid.rows))), [], []
+
+
+def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Rows of the header, of the body, of titles and of footnotes."""
+    stated = [[read_value(cell, style) for cell in row] for row in grid.rows]
+    width = [sum(cell is not None for cell in row) for row in grid.rows]
+    numeric = [sum(value.kind in ("number", "share") for value in row) for row in stated]
+    marked = [sum(value.kind in ("gap", "dash") for value in row) for row in stated]
+    data = [
+        r for r in range(len(grid.rows))
+        if (numeric[r] and width[r] > 1 and (numeric[r] > 1 or stated[r][0].kind != "number" or width[r] > 2))
+        or (marked[r] > 0 and width[r] > marked[r] and any(v.kind in ("gap", "dash") for v in stated[r][1:])
+            and _is_short(grid.rows[r]))
+        or (grid.width == 1 and numeric[r])
+    ]  # fmt: skip
+    data = [r for r in data if not (FOOT.match(shown(grid.rows[r][0])) and width[r] * 2 <= max(width))]
+    if not data:
+        raise InputError(f"{grid.name}: no row holds a label and a number; where is the table?")
+    first = next(r for r in data if numeric[r])
+    if header is not None:
+        if header >= len(grid.rows):
+            raise InputError(f"header = {header}: {grid.name} has {len(grid.rows)} rows; say how many name the columns")
+        top = next((r for r in range(len(grid.rows)) if width[r] > 1), 0)
+        head = list(range(top, top + header))
+        body_start = top + header
+    else:
+        if _names_columns(grid, stated, first, data):
+            first = next((r for r in data if r > first), first)
+        first = _with_gaps_above(grid, stated, width, first)
+        head = _head_above(grid, width, first)
+        _check_counts_in_head(grid, stated, head, first)
+        body_start = (head[-1] + 1) if head else first
+    last = max(data)
+    while last + 1 < len(grid.rows) and width[last + 1] == max(width) and _is_short(grid.rows[last + 1]):
+        last += 1  # a full row is no footnote, whatever it holds
+    body = [r for r in range(body_start, last + 1)]
+    titles = [r for r in range(head[0] if head else body_start)]
+    return head, body, titles, list(range(last + 1, len(grid.rows)))
+
+
+def _is_short(row: Sequence[Cell]) -> bool:
+    return all(len(shown(cell)) < 60 for cell in row)
+
+
+def _names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int, data: Sequence[int]) -> bool:
+    """Whether the first row with numbers is a header of years or of small numbers in order: `Region, 2019, 2020`."""
+    numbers = [value.number for value in stated[first] if value.kind == "number"]
+    above = [r for r in range(first) if sum(cell is not None for cell in grid.rows[r]) > 1]
+    later = [r for r in data if r > first]
+    if not later or any(value.kind in ("gap", "share") for value in stated[first]):
+        return False
+    if any(value.kind == "text" for value in stated[first][1:]) and not above:
+        # Texts where the rows below have numbers: names of columns.
+        texts = [c for c, value in enumerate(stated[first]) if value.kind == "text"]
+        return any(stated[r][c].kind in ("number", "gap") for c in texts for r in later[:3])
+    if len(numbers) < 2 or not all(isinstance(number, int) for number in numbers):
+        return False
+    steps = {int(b or 0) - int(a or 0) for a, b in zip(numbers, numbers[1:], strict=False)}
+    in_years = all(int(number or 0) in YEARS for number in numbers) and steps <= {1, -1, 0, 5, 10, 2, 4, -5, -10}
+    if in_years and stated[first][0].kind in ("text", "empty"):
+        return True
+    return not above and steps == {1} and stated[first][0].kind in ("text", "empty") and numbers[0] in (0, 1)
+
+
+def _with_gaps_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: Sequence[int], first: int) -> int:
+    """The first row of the body, where rows above the first number have gaps alone."""
+    columns = [c for c, value in enumerate(stated[first]) if value.kind == "number"]
+    named = any(number == grid.width for number in width[: first - 1])
+    while first > 1 and width[first - 2] > 1:
+        kinds = [stated[first - 1][c].kind for c in columns]
+        labels = [c for c in range(grid.width) if c not in columns]
+        marked = any(kind in ("gap", "dash") for kind in kinds) and all(
+            kind in ("gap", "dash", "empty") for kind in kinds
+        )
+        # Under names of all columns, a row with all labels and no number is one of the body.
+        blank = len(labels) > 1 and set(kinds) == {"empty"} and named
+        if not marked and not (blank and all(grid.rows[first - 1][c] is not None for c in labels)):
+            break
+        first -= 1
+    return first
+
+
+def _head_above(grid: TextGrid, width: Sequence[int], first: int) -> list[int]:
+    """The rows right above the body that name columns, the highest first."""
+    head: list[int] = []
+    start = first - 1
+    if start > 0 and width[start] == 1 and grid.rows[start][0] is not None and width[start - 1] > 1:
+        start -= _heads_a_section(grid, start)  # a heading of the first rows is no header
+    for r in range(start, -1, -1):
+        cells = [c for c, cell in enumerate(grid.rows[r]) if cell is not None]
+        spans = len(cells) == 1 and cells[0] > 0
+        names_rows = len(cells) == 1 and cells[0] == 0 and not head and r > 0 and width[r - 1] > 1 and grid.width > 2
+        gap = grid.lines[r + 1] - grid.lines[r] > 1 if head else False
+        if len(cells) > 1 or spans or (names_rows and _is_short(grid.rows[r])):
+            if gap and len(cells) < 2:
+                break
+            if len(head) >= 1 and gap and grid.word == "line":
+                break
+            head.insert(0, r)
+        else:
+            break
+    # A heading of the first rows, such as a section, is no header.
+    if (
+        len(head) > 1
+        and width[head[-1]] == 1
+        and grid.rows[head[-1]][0] is not None
+        and _heads_a_section(grid, head[-1])
+    ):
+        head.pop()
+    return head
+
+
+def _check_counts_in_head(grid: TextGrid, stated: Sequence[Sequence[Value]], head: Sequence[int], first: int) -> None:
+    """Refuse a row with a text for its count that stands right below names of all columns: it is no second header."""
+    for upper, lower in zip(head, head[1:], strict=False):
+        if any(cell is None for row in (upper, lower) for cell in grid.rows[row]):
+            continue
+        names = [shown(cell) for cell in grid.rows[upper]]
+        counted = [c for c, name in enumerate(names) if COUNTED.match(name) and stated[first][c].kind == "number"]
+        if len(counted) == 1 and len(set(names)) == len(names):
+            name, value = names[counted[0]], shown(grid.rows[lower][counted[0]])
+            raise InputError(f"{grid.name}: {grid.place(lower)}: {name} = {value[:60]!r}: is not a number")
+
+
+def _heads_a_section(grid: TextGrid, row: int) -> bool:
+    """Whether a label alone is followed later by another label alone among rows of numbers."""
+    return any(
+        r > row + 1 and grid.rows[r][0] is not None and all(cell is None for cell in grid.rows[r][1:])
+        and any(cell is not None for cell in grid.rows[r + 1][1:])
+        for r in range(len(grid.rows) - 1)
+    )  # fmt: skip
+
+
+def _shifted(grid: TextGrid, head: list[int], body: list[int]) -> tuple[TextGrid, list[int], list[int]]:
+    """R writes no name over the names of rows: then the header has one field less than every row."""
+    if len(head) != 1 or not body or grid.head is not None:
+        return grid, head, body
+    row = grid.rows[head[0]]
+    if (
+        row[-1] is None
+        and all(cell is not None for cell in row[:-1])
+        and all(grid.rows[r][-1] is not None for r in body)
+    ):
+        rows = list(grid.rows)
+        rows[head[0]] = (None, *row[:-1])
+        grid = TextGrid(**{**vars(grid), "rows": tuple(rows)})
+    return grid, head, body
+
+
+def _measured(grid: TextGrid, body: Sequence[int], values: dict[tuple[int, int], Value]) -> tuple[int, ...]:
+    """Columns with nothing but numbers, shares, gaps and blanks, at least one of them a number or a sure gap."""
+    found = []
+    for c in range(grid.width):
+        kinds = [values[r, c].kind for r in body]
+        texts = sum(kind == "text" for kind in kinds)
+        numbers = sum(kind in ("number", "share") for kind in kinds)
+        if numbers and texts == 0:
+            found.append(c)
+    return tuple(found)
+
+
+def cut_rows(frame: Frame, rows: Sequence[int]) -> Frame:
+    """The frame with some rows of its body."""
+    keep = [*frame.head, *rows]
+    grid = taken(frame.grid, keep, range(frame.grid.width))
+    place = {old: new for new, old in enumerate(keep)}
+    values = {(place[r], c): value for (r, c), value in frame.values.items() if r in place}
+    head, body = tuple(place[r] for r in frame.head), tuple(place[r] for r in rows)
+    return Frame(
+        grid, head, body, frame.titles, frame.footnotes, frame.style, values, frame.measured, frame.notes
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""A table with gaps in the form in which it was read: the same layout, gaps marked, a footnote added.
+
+Only the table itself is written. Of a workbook that is one sheet of values, without formulas, remarks and other sheets,
+which may hold what is suppressed. Numbers of the body that are no counts of the table (shares, means) are removed: a
+share discloses its count.
+"""
+
+import csv
+import io
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+
+from safemargin.core import InputError
+from safemargin.io.reading.excel import excel_grids
+from safemargin.io.reading.grid import Cell, TextGrid
+from safemargin.io.reading.table import ReadTable
+from safemargin.io.reading.texts import text_grid
+from safemargin.io.reading.values import Style, read_value
+
+MARK = "*"
+FOOTNOTE = "* suppressed, so that no small count can be inferred"
+TEXTS, BOOKS = ("csv", "tsv", "txt"), ("xlsx",)
+
+
+def can_write_back(read: ReadTable) -> bool:
+    """Whether a table can be written in the form in which it was read."""
+    return read.form.path is not None and read.form.kind in (*TEXTS, *BOOKS) and not read.form.is_tidy
+
+
+def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
+    """The name and the content of a file like the one that was read, with gaps at the rows `hidden` of its cells."""
+    form, places = read.form, read.places
+    if form.path is None or places is None:
+        raise InputError(f"{read.name}: has no file to be written like")
+    if form.kind in BOOKS:
+        grid = excel_grids(form.path, form.sheet)[0]
+    else:
+        grid = text_grid(form.path, "" if form.encoding == "utf-8" else form.encoding)
+    rows = [list(row) for row in grid.rows]
+    at_line = {line: number for number, line in enumerate(grid.lines)}
+    counted = {(at_line[int(line)], int(column)) for line, column in places.tolist() if int(line) in at_line}
+    for line, column in (places[row].tolist() for row in hidden):
+        rows[at_line[line]][column] = MARK
+    _remove_others(rows, counted)
+    rows += [[], [FOOTNOTE]]
+    name = f"{form.path.name.split('.')[0]}-suppressed.{form.kind}"
+    return name, (_workbook(rows, grid) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
+
+
+def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]]) -> None:
+    """Take away numbers beside the counts, in rows and columns of counts: they may be shares of what is suppressed."""
+    body = {row for row, _ in counted}
+    first = min(column for _, column in counted)
+    for row in body:
+        for column in range(first, len(rows[row])):
+            kind = read_value(rows[row][column], Style()).kind
+            if (row, column) not in counted and kind not in ("text", "empty"):
+                rows[row][column] = None
+
+
+def _text(rows: list[list[Cell]], delimiter: str, encoding: str) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(
+        ["" if cell is None else cell for cell in row] for row in rows
+    )
+    return text.getvalue().encode(encoding)
+
+
+def _workbook(rows: list[list[Cell]], grid: TextGrid) -> bytes:
+    try:
+        openpyxl = import_module("openpyxl")
+    except ImportError:
+        raise InputError(f"{grid.path}: to write Excel: pip install 'safemargin[excel]'") from None
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = (grid.sheet or Path(grid.path).stem)[:31] or "Table"
+    for number, row in enumerate(rows, 1):
+        for column, cell in enumerate(row, 1):
+            if cell is not None:
+                written = sheet.cell(number, column, cell if isinstance(cell, str | int) else float(cell))
+                if isinstance(cell, str):
+                    written.data_type = "s"  # a label is never a formula
+    for top, left, bottom, right in grid.merged:
+        sheet.merge_cells(start_row=top + 1, start_column=left + 1, end_row=bottom + 1, end_column=right + 1)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()

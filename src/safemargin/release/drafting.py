@@ -1,0 +1,106 @@
+"""From what was read to a draft: decide, publish in memory, and attack that."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from safemargin.audit.rerun import Rerun
+from safemargin.core import (
+    IntArray,
+    Onlooker,
+    Progress,
+    PublishedTable,
+    Table,
+    Tally,
+    Target,
+    frozen,
+    onlooker_with_roll,
+)
+from safemargin.release.attacks import attack_release
+from safemargin.release.decide.decide import decide
+from safemargin.release.decide.maximise import maximise, withdraw_margins
+from safemargin.release.decide.search import TABLES_STEP
+from safemargin.release.draft import Draft
+from safemargin.release.explain import explain
+from safemargin.release.fields import certificate_fields
+from safemargin.release.inputs import Inputs
+from safemargin.release.plan import Evidence, Plan, Wanted
+from safemargin.release.publish import publish, roll_file
+from safemargin.release.recording import floor_notes, held_to_earlier, inconsistency_notes
+from safemargin.release.report.exposed import asked_cells, exposed
+from safemargin.voting.result import result_document, result_privacy, result_section
+
+
+def draft_of(
+    inputs: Inputs, progress: Progress, backwards: bool = True, decided: Plan | None = None, sharp: bool | None = None
+) -> Draft:
+    """Decide, publish in memory, and attack that; an alternative is not attacked by running the rule `backwards`.
+
+    A plan that was `decided` together with other questions is taken as it is. `sharp` says how well attacks bound.
+    """
+    project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
+    progress("deciding")
+    single = decided
+    if single is None:
+        single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
+    notes = [*inputs.notes, *single.notes, *inconsistency_notes(table)]
+    if inputs.book is not None:
+        notes += floor_notes(inputs.book.entries, table, single)
+    single = replace(single, notes=tuple(notes))
+    plan = single
+    if project.wanted:
+        progress(TABLES_STEP)
+        plan = maximise(plan, table, project.wanted, onlookers, protect=project.protect, progress=progress)
+    progress("attacking")
+    publication = publish(plan, table)
+    # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which
+    # only small populations have few of, adds nothing; where they do not, it is the only evidence.
+    is_open = backwards and plan.certificate.rule != "rerun"
+    rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted) if is_open else None
+    findings = attack_release(publication, inputs, rerun, sharp)
+    if plan.maximum is not None and not all(result.is_safe for result in findings):
+        plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
+        publication = publish(plan, table)
+        findings = attack_release(publication, inputs, rerun, sharp)
+    if inputs.book is not None and inputs.book.weaker:
+        plan = held_to_earlier(plan, publication, table, onlookers, inputs.book)
+    if plan.certificate.rule == "rerun":
+        shown = {"rerun": "the certificate holds witnesses, and the program publishes the same for each of them"}
+        findings = tuple(replace(result, skipped={**result.skipped, **shown}) for result in findings)
+    if plan.certificate.certified:
+        stated = certificate_fields(publication, plan.certificate, table, onlookers, project.title)["statement"]
+        plan = replace(plan, certificate=replace(plan.certificate, statement=stated))
+    facts = [fact for onlooker in onlookers for fact in onlooker.facts]
+    privacy = result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
+    return Draft(
+        plan,
+        publication,
+        findings,
+        title=project.title or "Release",
+        onlookers=tuple(onlooker.name for onlooker in onlookers),
+        orders={axis.name: axis.categories for axis in table.schema.axes},
+        outcome=None if privacy is None else result_document(privacy),
+        result=None if privacy is None else result_section(privacy),
+        exposed=exposed(table, inputs.target, [wanted.axes for wanted in project.wanted]),
+        asked_cells=asked_cells(table, project.wanted),
+        roll=roll_file(table) if backwards else b"",
+        evidence=explain(plan, publication, table, facts) if plan.rejected and backwards else Evidence(),
+    )
+
+
+def rule_of(
+    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
+) -> Rerun | None:
+    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
+    if not table.knows_composition:
+        return None
+    roll = onlooker_with_roll(table, "joint").roll[0]
+    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
+
+    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
+        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
+        plan = decide(other, target, onlookers, protect=protect)
+        if wanted:
+            plan = maximise(plan, other, wanted, onlookers, protect=protect)
+        return publish(plan, other).tables
+
+    return rerun

@@ -1,0 +1,99 @@
+"""The fields of a certificate, schema 2: what is stated about a release, as data. docs/certificate.md describes them.
+
+The statement is generated from these fields by `safemargin.checker`, which also checks them. Nothing here depends on
+the confidential roll beyond what the published tables and their groups say.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from safemargin import checker
+from safemargin.bounds import TOGETHER
+from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Table, Target, label
+from safemargin.release.decide.split import slack_of
+from safemargin.release.plan import Certificate
+
+Fields = dict[str, Any]
+
+
+def certificate_fields(
+    publication: Publication, certificate: Certificate, table: Table, onlookers: Sequence[Onlooker], title: str
+) -> Fields:
+    """Every field but the files and the commitment to what auditors get, which follow from bytes."""
+    names = table.schema.names
+    orders = {axis.name: axis.categories for axis in table.schema.axes}
+    fields: Fields = {
+        "schema": checker.SCHEMA,
+        "kind": "release",
+        "title": title,
+        "target": _target(publication.target),
+        "onlookers": [_onlooker(onlooker, names) for onlooker in onlookers],
+        "questions": [_question(table, publication.target)],
+        "tables": [_table(each, orders) for each in publication.tables],
+        "checked": [],
+        "rule": {"label": certificate.rule},
+        "earlier": _earlier(certificate, onlookers),
+        "noise": [_noise(guarantee) for guarantee in publication.guarantees],
+        "slack": slack_of(table),
+        "unproved": certificate.linear,
+        "auditors": None,
+    }
+    fields["checked"] = checker.checked_sets(fields, publication.tables)
+    fields["statement"] = checker.statement(fields)
+    return fields
+
+
+def _target(target: Target) -> Fields:
+    sensitive: dict[str, list[str]] = {}
+    for axis, category in target.sensitive:
+        sensitive.setdefault(axis, []).append(category)
+    beta = Fraction(target.beta).limit_denominator(10**9)
+    return {"beta": checker.written(beta), "kappa": target.kappa, "tau": target.tau, "sensitive": sensitive}
+
+
+def _onlooker(onlooker: Onlooker, axes: tuple[str, ...]) -> Fields:
+    return {
+        "name": onlooker.name,
+        "roll": onlooker.composition(axes),
+        "facts": bool(onlooker.facts),
+        "earlier": onlooker.past is not None,
+    }
+
+
+def _question(table: Table, target: Target) -> Fields:
+    options, people = table.schema.options, int(table.people(()).counts.sum())
+    totals, beta = table.totals.tolist(), Fraction(target.beta).limit_denominator(10**9)
+    secrets = []
+    for members in sorted(
+        target.secrets.of(options, sum(totals) == people), key=lambda each: (len(each), sorted(each))
+    ):
+        share = Fraction(sum(totals[number] for number in members), max(people, 1))
+        if not 0 < len(members) < len(options):  # of one option, or of all together, nothing is secret
+            continue
+        ceiling = 1 - min(beta, (1 - share) / 2)
+        names = [options[number] for number in sorted(members)]
+        secrets.append({"options": names, "share": checker.written(share), "ceiling": checker.written(ceiling)})
+    least = dict(target.secrets.least)
+    return {"question": "", "options": list(options), "people": people, "secrets": secrets, "least": least}
+
+
+def _table(table: PublishedTable, orders: Mapping[str, tuple[str, ...]]) -> Fields:
+    groups = []
+    for axis, parts in zip(table.axes, table.groups, strict=True):
+        order = orders.get(axis, ())
+        rank = {name: place for place, name in enumerate(order)}
+        groups.append({label(part, order): sorted(part, key=lambda name: rank.get(name, 0)) for part in parts})
+    return {"name": table.name, "axes": list(table.axes), "groups": groups, "files": {}}
+
+
+def _earlier(certificate: Certificate, onlookers: Sequence[Onlooker]) -> Fields:
+    pasts = [onlooker.past for onlooker in onlookers if onlooker.past is not None]
+    cycles = list(dict.fromkeys(release.cycle for past in pasts for release in past.earlier))
+    held = "jointly" if TOGETHER in certificate.checked else "group by group"
+    return {"cycles": cycles, "held": held if cycles else "not", "net": any(past.net for past in pasts)}
+
+
+def _noise(guarantee: Guarantee) -> Fields:
+    """What the noise of a release is; the manifest has its whole guarantee."""
+    return {"epsilon": f"{guarantee.epsilon:g}"}

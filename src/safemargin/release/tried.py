@@ -1,0 +1,181 @@
+"""Why much is lost, and remedies that were tried: other questions to the same data, decided like the release itself.
+
+Objects
+    cause      something in the project, not in the answers, that makes groups small or alike: an option that stands for
+               silence, an axis of many small categories, more axes than people can be spread over
+    remedy     one change of the project that removes a cause: silence is not counted, an axis is omitted, or its
+               categories are joined two and two
+    kept       what a remedy publishes of the tables that it still asks for: tables, and people in exact groups
+
+A remedy is shown only if it was decided, certified and attacked, and keeps more than the release. It never loosens a
+limit. How many are tried is a count of work (profiles x options x axes, `WORK`), never a clock: the same data give the
+same remedies. A report shows the two that keep most.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, onlooker_with_roll
+from safemargin.release.axes import occupied
+from safemargin.release.inputs import Inputs
+from safemargin.release.report.context import ReportContext, TriedRemedy, exact_share, is_wanting, lost_tables
+from safemargin.ui import plural
+
+WORK = 300_000
+"""Counts that all remedies together may hold: five of 2,700 people by five columns, none of a large county."""
+MOST_TRIED = 5
+MANY = 6
+"""Categories from which on an axis is a cause."""
+SHOWN = 2
+
+
+def tried_remedies(
+    inputs: Inputs, here: ReportContext, attempt: Callable[[Inputs], ReportContext], seconds: float = 1.0
+) -> tuple[tuple[str, ...], tuple[TriedRemedy, ...]]:
+    """The causes of what is lost, and the remedies that keep most; nothing where little is lost, or no time given."""
+    table = inputs.table
+    if (
+        not seconds
+        or not is_wanting(here)
+        or inputs.book is not None
+        or len(table.votes) > 1
+        or not table.knows_composition
+    ):
+        return (), ()
+    if any(onlooker.facts or onlooker.correlations for onlooker in inputs.onlookers):
+        return _causes(inputs, here), ()
+    joint = table.people(table.schema.names)
+    work = len(joint.counts) * len(table.schema.options) * len(table.schema.axes)
+    most = min(MOST_TRIED, WORK // max(work, 1))
+    found = []
+    for words, key, other in list(_changes(inputs, here))[:most]:
+        made = attempt(other)
+        if made.is_sound:
+            asked = len(other.table.schema.axes)
+            published = asked - len([name for name in lost_tables(made) if name in other.table.schema.names])
+            found.append(TriedRemedy(words, key, published, asked, exact_share(made)))
+    now = exact_share(here)
+    better = [tried for tried in found if tried.share > now and tried.published]
+    better.sort(key=lambda tried: (tried.published < tried.asked, -tried.share * tried.asked))
+    return _causes(inputs, here), tuple(better[:SHOWN])
+
+
+def _silent(inputs: Inputs) -> str | None:
+    """The option that stands for no answer, where it is counted as one."""
+    data = inputs.project.data
+    if data is None or data.blank is None or data.skips_blank or data.blank not in inputs.table.schema.options:
+        return None
+    return data.blank
+
+
+def _suspects(inputs: Inputs, here: ReportContext) -> list[Axis]:
+    """Axes that lose something, those with most categories first."""
+    losing = {axis for axis, groups in here.axes.items() if axis and any(str(g.action) != "exact" for g in groups)}
+    return sorted(
+        (axis for axis in inputs.table.schema.axes if axis.name in losing), key=lambda axis: -len(axis.categories)
+    )
+
+
+def _causes(inputs: Inputs, here: ReportContext) -> tuple[str, ...]:
+    """What in the project makes groups small or alike, in words."""
+    causes = []
+    if (silent := _silent(inputs)) is not None:
+        causes.append(f"{silent!r} is counted as an answer")
+    causes += [
+        plural(len(axis.categories), "category") + f" of {axis.name}"
+        for axis in _suspects(inputs, here)[:2]
+        if len(axis.categories) >= MANY
+    ]
+    names = inputs.table.schema.names
+    people, profiles = int(inputs.table.people(()).counts.sum()), len(inputs.table.people(names).counts)
+    if len(names) > 2 and people < inputs.target.kappa * profiles:
+        causes.append(f"{len(names)} axes part {people:,} people into {profiles:,} kinds, {people / profiles:.1f} each")
+    return tuple(causes)
+
+
+def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, Inputs]]:
+    """Remedies to try, the least intrusive first: words, the lines of a project, and what would be decided."""
+    if (silent := _silent(inputs)) is not None:
+        yield "count only people who answered", '[data] blank = "skip"', _with(inputs, _answered(inputs.table, silent))
+    suspects = _suspects(inputs, here)
+    for axis in suspects[:2]:
+        if len(axis.categories) >= MANY and axis.hierarchy is None:
+            joined = _paired(inputs.table, axis)
+            lines = f"[axes.{axis.name}] join, or wider bands"
+            yield f"join the categories of {axis.name} two and two", lines, _with(inputs, joined)
+    for axis in suspects[:2] if len(inputs.table.schema.axes) > 1 else ():
+        yield f"omit {axis.name}", f"without [axes.{axis.name}]", _with(inputs, _without(inputs.table, axis.name))
+
+
+def _with(inputs: Inputs, table: Table) -> Inputs:
+    """The same project about another table; tables of several axes are not asked for."""
+    kept = {name: section for name, section in inputs.project.axes.items() if name in table.schema.names}
+    aims = inputs.project.aims
+    sensitive = {axis: listed for axis, listed in aims.sensitive.items() if axis in kept}
+    changed = {
+        "axes": kept,
+        "tables": type(inputs.project.tables)(),
+        "outputs": inputs.project.outputs.model_copy(update={"margins": (), "pairs": None, "order": 1, "weights": {}}),
+        "aims": aims.model_copy(update={"sensitive": sensitive}),
+    }
+    onlookers = tuple(
+        replace(
+            onlooker_with_roll(table, section.composition, section.name, section.knows_rule),
+            posterior=section.posterior,
+        )
+        for section in inputs.project.onlookers
+    )
+    return replace(inputs, project=inputs.project.model_copy(update=changed), table=table, onlookers=onlookers)
+
+
+def _answered(table: Table, silent: str) -> Table:
+    """Those who answered: without one option, and the roll without those who chose it."""
+    (votes,) = table.votes
+    kept = [place for place, option in enumerate(table.schema.options) if option != silent]
+    counts = votes.counts[:, kept]
+    somebody = counts.any(axis=1)
+    answers = Tally(votes.axes, frozen(votes.codes[somebody], len(votes.axes)), frozen(counts[somebody], len(kept)))
+    roll = Tally(votes.axes, answers.codes, frozen(answers.counts.sum(axis=1), 1))
+    options = tuple(table.schema.options[place] for place in kept)
+    return replace(table, schema=replace(table.schema, options=options), votes=(answers,), roll=(roll,))
+
+
+def _without(table: Table, name: str) -> Table:
+    """The table without one axis."""
+    axes = tuple(axis for axis in table.schema.axes if axis.name != name)
+    names = tuple(axis.name for axis in axes)
+    schema = replace(table.schema, axes=axes)
+    return replace(table, schema=schema, votes=(table.margin(names),), roll=(table.people(names),))
+
+
+def _paired(table: Table, axis: Axis) -> Table:
+    """The table with the categories of an axis joined two and two: neighbours, or else in the order of their sizes."""
+    roll = table.people((axis.name,))
+    sizes = np.zeros(len(axis.categories), dtype=np.int64)
+    sizes[roll.codes[:, 0]] = roll.counts[:, 0]
+    order = np.arange(len(sizes)) if axis.ordered else np.argsort(sizes, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) // 2
+    names = [
+        " + ".join(axis.categories[code] for code in np.flatnonzero(place == group).tolist())
+        for group in range(int(place.max()) + 1)
+    ]
+    joined = Axis(axis.name, tuple(names), axis.ordered)
+    schema = replace(table.schema, axes=tuple(joined if a.name == axis.name else a for a in table.schema.axes))
+    (votes,) = table.votes
+    whole = table.people(table.schema.names)
+    return replace(
+        table,
+        schema=schema,
+        votes=(_recoded(votes, axis.name, place, schema),),
+        roll=(_recoded(whole, axis.name, place, schema),),
+    )
+
+
+def _recoded(tally: Tally, name: str, place: IntArray, schema: Schema) -> Tally:
+    codes = tally.codes.copy()
+    column = tally.axes.index(name)
+    codes[:, column] = place[codes[:, column]]
+    return occupied(tally.axes, codes, tally.counts, [len(schema.axis(axis).categories) for axis in tally.axes])

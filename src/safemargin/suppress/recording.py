@@ -1,0 +1,108 @@
+"""The ledger of suppressed tables: a second table about the same people finds the first by itself.
+
+All tables of one population are held together: what one of them hides, no later one may print or imply. The ledger
+keeps the tables as they were printed, with their gaps, and never a count that is not printed. A population has either
+suppressed tables or releases: nothing holds the two together, so a mixture is refused.
+
+Example: `suppress ab.csv --ledger ledger.sqlite --population staff --cycle first`, then `suppress abc.csv` with the
+same ledger and population and `--cycle second`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.core import InputError, Lattice, Target
+from safemargin.history.chain import Chain
+from safemargin.history.entries import GAP, Entry
+from safemargin.history.file import open_ledger
+from safemargin.history.names import about, name_in, normalised
+from safemargin.suppress.pattern import Pattern
+
+
+@dataclass(frozen=True)
+class SuppressionBook:
+    """A ledger before tables are published: earlier ones about the population, and what the new ones are called."""
+
+    path: Path
+    population: str
+    cycle: str
+    chain: Chain
+    entries: tuple[Entry, ...]
+
+    @property
+    def tables(self) -> dict[str, Lattice]:
+        """Earlier tables by file; a name that two publications used has the cycle before it."""
+        found: dict[str, Lattice] = {}
+        for entry in self.entries:
+            for name, table in entry.lattices.items():
+                found[name if name not in found else f"{entry.cycle}-{name}"] = table
+        return found
+
+    def entry(self, pattern: Pattern, names: tuple[str, ...], manifest: str) -> Entry:
+        """The tables with their gaps as the ledger keeps them."""
+        people = int(pattern.tables.counts[0])
+        return Entry(
+            population=self.population,
+            cycle=self.cycle,
+            title="",
+            target=Target(),
+            axes={tree.name: tuple(tree.labels[leaf] for leaf in tree.leaves) for tree in pattern.tables.trees},
+            options=(),
+            people=people,
+            answered=people,
+            manifest=manifest,
+            tables=(),
+            lattices={name: printed(pattern, index) for index, name in enumerate(names)},
+            limits=_limits(pattern.tau, pattern.insiders, pattern.protect),
+        )
+
+
+def open_book(
+    ledger: Path | str | None,
+    population: str | None,
+    cycle: str | None,
+    tau: int = 0,
+    insiders: int = 0,
+    protect: int | None = None,
+) -> SuppressionBook | None:
+    """The ledger that a call names; none if it names none. Limits weaker than those of an earlier table are refused."""
+    stated = {"ledger": ledger, "population": population, "cycle": cycle}
+    if not any(stated.values()):
+        return None
+    if missing := [name for name, value in stated.items() if not (value and str(value).strip())]:
+        raise InputError(f"{missing[0]} is missing: ledger, population and cycle go together")
+    path, contents = Path(str(ledger)), open_ledger(Path(str(ledger)))
+    entries = about(contents.entries, str(population))
+    book = SuppressionBook(path, name_in(entries, str(population)), str(cycle), contents.chain, entries)
+    where = f"{path}: population {book.population!r}"
+    now = _limits(tau, insiders, protect)
+    for entry in entries:
+        if normalised(entry.cycle) == normalised(book.cycle):
+            raise InputError(f"{where}: cycle {entry.cycle!r} was published already; give cycle another name")
+        if entry.tables:
+            raise InputError(
+                f"{where}: {entry.cycle!r} is a release, which suppressed tables cannot be held together with; "
+                "publish further tables about these people by release"
+            )
+        for name, before in entry.limits.items():
+            if now.get(name, 0) < before:
+                raise InputError(
+                    f"{where}: {name} was {before} in {entry.cycle!r} and is {now.get(name, 0)} now, which is weaker; "
+                    f"give {name} = {before}"
+                )
+    return book
+
+
+def printed(pattern: Pattern, index: int) -> Lattice:
+    """One table as it is printed: a gap where a count is suppressed."""
+    table, ids = pattern.tables.tables[index], pattern.tables.cell_ids[index]
+    hidden = np.isin(ids, pattern.suppressed).reshape(table.shape)
+    return Lattice(table.trees, np.where(hidden, GAP, table.counts))
+
+
+def _limits(tau: int, insiders: int, protect: int | None) -> Mapping[str, int]:
+    stated = {"tau": tau, "insiders": insiders, "protect": protect or 0}
+    return {name: value for name, value in stated.items() if value}
