@@ -112,7 +112,10 @@ class Guess:
     """Whether the answers are a scale, in their order."""
 
 
-def guess(path: Path, source: Source, survey: Survey, hints: Hints = Hints()) -> Guess | None:
+NO_HINTS = Hints()
+
+
+def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -> Guess | None:
     """The likely part of every column, or nothing if no answer or no axis is found."""
     stated = {name for name in (hints.answer, *hints.answers, hints.count) if name is not None}
     check_columns(path, survey.distinct, sorted(stated))

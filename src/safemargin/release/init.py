@@ -13,7 +13,7 @@ from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, tables_in
 from safemargin.release.columns import DataSection
 from safemargin.release.guess import AxisGuess, Guess, Hints, guess
-from safemargin.release.layout import OptionColumns, side_by_side
+from safemargin.release.layout import CountLayout, side_by_side
 from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, write_text
 
 SHOWN = 6
@@ -202,7 +202,7 @@ DOUBT = """\
 # answer = "..."    # rows are people: the column with their answer"""
 
 
-def _wide_lines(wide: OptionColumns) -> Iterator[str]:
+def _wide_lines(wide: CountLayout) -> Iterator[str]:
     """Counts side by side: the columns of the options and of the rows."""
     parts = [f"columns = [{', '.join(map(_text, wide.columns))}]"]
     parts += [f"uncounted = [{', '.join(map(_text, wide.uncounted))}]"] if wide.uncounted else []

@@ -60,7 +60,7 @@ MOST_SCALE = 11
 
 
 @dataclass(frozen=True)
-class OptionColumns:
+class CountLayout:
     """Counts side by side: the columns of the options, those beside them, and the columns that label the rows."""
 
     labels: tuple[str, ...]
@@ -75,7 +75,7 @@ class OptionColumns:
     rows: int = 0
 
 
-def side_by_side(survey: Survey) -> OptionColumns | None:
+def side_by_side(survey: Survey) -> CountLayout | None:
     """The layout of a file with a column of counts per option; none where rows are people, or counts of one column."""
     texts = {name: survey.examples[name] for name in survey.distinct}
     seen = len(next(iter(texts.values()), ()))
@@ -109,9 +109,7 @@ def _narrowed(texts: Mapping[str, Sequence[str]], labels: Sequence[str]) -> list
     return kept
 
 
-def _laid_out(
-    texts: Mapping[str, Sequence[str]], labels: Sequence[str], numeric: Sequence[str]
-) -> OptionColumns | None:
+def _laid_out(texts: Mapping[str, Sequence[str]], labels: Sequence[str], numeric: Sequence[str]) -> CountLayout | None:
     """Which columns of numbers are options, and how sure that is."""
     if not labels:
         return None
@@ -148,7 +146,7 @@ def _laid_out(
         columns, uncounted = tuple(plain), ()
     others = tuple(name for name in numeric if name not in {*plain, *([total] if adds_up else [])})
     sums = {name: found for name in labels if (found := total_among(dict.fromkeys(texts[name]))) is not None}
-    return OptionColumns(tuple(labels), columns, uncounted, total if adds_up else None, others, sums or None, sure)
+    return CountLayout(tuple(labels), columns, uncounted, total if adds_up else None, others, sums or None, sure)
 
 
 def _rows(numbers: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[tuple[int, ...]]:

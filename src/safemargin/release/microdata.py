@@ -1,8 +1,8 @@
 """The rows of the data that count: those of one contest, without those to skip."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from safemargin.io import (
     BadText,
     Countable,
     Profiles,
+    Sheet,
     natural_order,
     open_counted,
     read_sheet,
@@ -158,24 +159,45 @@ def side_by_side_counts(project: Project, data: DataSection, section: OptionColu
         for name, (labels, codes) in zip(profiles.columns, columns, strict=True)
     }
     named = [project.column(name) for name in project.axes]
-    place = partial(_line, data, texts, named)
-    counts = count_matrix(data.place, section, {n: t for n, t in texts.items() if n not in named}, place, data.decimal)
+    rows = _SourceRows(data, texts, named)
+    columns_of_counts = {name: values for name, values in texts.items() if name not in named}
+    counts = count_matrix(data.place, section, columns_of_counts, rows.place, data.decimal, rows.order)
     return counts * profiles.counts[:, None]
 
 
-def _line(data: DataSection, texts: Mapping[str, Sequence[str]], named: Sequence[str], row: int) -> str:
-    """What a message calls a row of counts: its line, where the file is text, and the categories it is about."""
-    cell = ", ".join(f"{name} {texts[name][row]!r}" for name in named)
-    if data.file is None or data.encoding is not None or suffix(data.file) not in (".csv", ".tsv", ".txt"):
-        return f"row with {cell}"
-    try:
-        sheet = read_sheet(data.file)
-    except InputError:
-        return f"row with {cell}"
-    lines = zip(*(sheet.columns.get(name, ()) for name in texts), strict=False)
-    sought = tuple(texts[name][row] for name in texts)
-    found = next((place for place, values in enumerate(lines) if values == sought), None)
-    return f"row with {cell}" if found is None else f"{sheet.place(found)} ({cell})"
+@dataclass(frozen=True)
+class _SourceRows:
+    """Rows of counts as messages name them: by their line, where the file is text, and their categories."""
+
+    data: DataSection
+    texts: Mapping[str, Sequence[str]]
+    named: Sequence[str]
+
+    def place(self, row: int) -> str:
+        cell = ", ".join(f"{name} {self.texts[name][row]!r}" for name in self.named)
+        sheet, found = self._file
+        line = found.get(self._values(row))
+        return f"row with {cell}" if sheet is None or line is None else f"{sheet.place(line)} ({cell})"
+
+    def order(self, row: int) -> int:
+        """Where the row stands in the file; the engine that grouped the rows returns them in any order."""
+        return self._file[1].get(self._values(row), row)
+
+    def _values(self, row: int) -> tuple[str, ...]:
+        return tuple(texts[row] for texts in self.texts.values())
+
+    @cached_property
+    def _file(self) -> tuple[Sheet | None, Mapping[tuple[str, ...], int]]:
+        """The file and the first row with each combination of values."""
+        data = self.data
+        if data.file is None or data.encoding is not None or suffix(data.file) not in (".csv", ".tsv", ".txt"):
+            return None, {}
+        try:
+            sheet = read_sheet(data.file)
+        except InputError:
+            return None, {}
+        rows = list(zip(*(sheet.columns.get(name, ()) for name in self.texts), strict=False))
+        return sheet, {values: row for row, values in reversed(list(enumerate(rows)))}
 
 
 def people_of(data: DataSection, profiles: Profiles) -> IntArray:

@@ -86,8 +86,9 @@ def count_matrix(
     texts: Mapping[str, Sequence[str]],
     place: Callable[[int], str],
     decimal: str = ".",
+    order: Callable[[int], int] = int,
 ) -> IntArray:
-    """People by row and option; `place` says what messages call a row."""
+    """People by row and option; `place` says what messages call a row, and `order` where the row stands in the file."""
     check_columns(path, texts, (*section.options, *section.uncounted, *([section.total] if section.total else ())))
     numbers = {name: _numbers(path, name, texts[name], place, decimal) for name in section.used(texts)}
     counts = np.stack([numbers[name] for name in section.options], axis=1)
@@ -95,7 +96,9 @@ def count_matrix(
     if total is not None:
         parts = [*section.options, *section.uncounted]
         sums = np.sum([numbers[name] for name in parts], axis=0)
-        for row in np.flatnonzero(sums != numbers[total]).tolist():
+        wrong = np.flatnonzero(sums != numbers[total]).tolist()
+        if wrong:
+            row = min(wrong, key=order)
             stated = " + ".join(f"{name} {int(numbers[name][row]):,}" for name in parts[:6])
             more = f" + {len(parts) - 6} more columns" if len(parts) > 6 else ""
             raise InputError(
