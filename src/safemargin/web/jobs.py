@@ -4,10 +4,8 @@ So a page cannot do anything that a command cannot, writes the same bytes, and c
 """
 
 import json
-import os
 import shlex
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from safemargin.core import InputError
+from safemargin.core import InputError, python_command, safe_environment
 from safemargin.ui import PROGRESS, Part
 
 PATIENCE = 10.0
@@ -110,10 +108,9 @@ class Jobs:
 
     def _launch(self, job: Job, printed: IO[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            # -P: a folder with a module of our names must not replace ours.
-            [sys.executable, "-P", "-m", "safemargin", *job.arguments, "--json"],
+            python_command("-m", "safemargin", *job.arguments, "--json"),
             cwd=job.folder,
-            env={**os.environ, PROGRESS: "json", "PYTHONUTF8": "1"},
+            env={**safe_environment(), PROGRESS: "json", "PYTHONUTF8": "1"},
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=subprocess.PIPE,
