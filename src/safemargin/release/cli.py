@@ -1,6 +1,5 @@
 """The commands about releases: arguments, one call, and what is printed."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -245,7 +244,7 @@ def lock(
 def ledger(
     file: Annotated[Path, typer.Argument(help="Ledger (SQLite) that a project names.")],
     clean: Annotated[
-        bool, typer.Option("--clean", help="Remove drafts that killed runs left beside the ledger, and list them.")
+        bool, typer.Option("--clean", help="List the drafts of killed runs that are removed from beside the ledger.")
     ] = False,
     page: Page = None,
     as_json: Json = False,
@@ -255,9 +254,9 @@ def ledger(
     Example: safemargin ledger ledger.sqlite
     """
     check_page(page)
-    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
-    for draft in stale_drafts(file.resolve().parent) if clean else ():
-        shutil.rmtree(draft, ignore_errors=True)
+    left = stale_drafts(file.resolve().parent) if clean else []
+    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for, and removes them
+    for draft in left:
         note(f"{draft}: cannot be removed" if draft.exists() else f"removed {draft}")
     print_result(result, as_json, page)
 

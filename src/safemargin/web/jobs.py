@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from safemargin.core import InputError, python_command, safe_environment
 from safemargin.ui import PROGRESS, Part
+from safemargin.web import command
 
 PATIENCE = 10.0
 """Seconds that a cancelled command has to tidy up."""
@@ -107,17 +108,21 @@ class Jobs:
         return job
 
     def _launch(self, job: Job, printed: IO[str]) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            python_command("-m", "safemargin", *job.arguments, "--json"),
+        process = subprocess.Popen(
+            python_command("-m", command.__name__),
             cwd=job.folder,
             env={**safe_environment(), PROGRESS: "json", "PYTHONUTF8": "1"},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=printed,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # Ctrl-C in the terminal is for the workbench, which cancels the command itself
         )
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin:  # a process that has ended says so by its exit code
+            process.stdin.write(json.dumps([*job.arguments, "--json"]) + "\n")
+        return process
 
     def _follow(self, job: Job, process: subprocess.Popen[str], printed: IO[str]) -> None:
         started = time.monotonic()
