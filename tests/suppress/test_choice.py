@@ -158,7 +158,7 @@ def test_adult_hides_no_total_of_one_axis(data_sets: Path) -> None:
 
 
 def test_a_search_that_ends_early_keeps_the_smallest_pattern_it_reached() -> None:
-    """Every pattern on the way is smaller than the one before and protects all its cells."""
+    """Every pattern that is reached is smaller than the one before and protects all its cells."""
     draw = numpy_generator(5)
     table = small(draw.poisson(2.0, size=(6, 5, 4)))
     problem = build_problem(single(table), (1, 2))
