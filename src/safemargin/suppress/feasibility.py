@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import sparse
@@ -213,8 +213,14 @@ class PatternBuilder:
                     break
         return None if best is None else best[1]
 
-    def reduce(self, suppressed: BoolArray, quick: bool = False) -> BoolArray:
-        """The pattern without the cells that it does not need, tried one at a time: dear ones and totals first."""
+    def reduce(
+        self, suppressed: BoolArray, quick: bool = False, accept: Callable[[BoolArray], None] | None = None
+    ) -> BoolArray:
+        """The pattern without the cells that it does not need, tried one at a time: dear ones and totals first.
+
+        Invariant: `pattern` protects all its cells whenever the loop begins, so `accept` is called with each smaller
+        one, and a caller whose time is up keeps what was reached.
+        """
         pattern, problem = suppressed.copy(), self.problem
         order = self.generator.permutation(np.flatnonzero(pattern & ~problem.forced))
         order = order[np.lexsort((-problem.level[order], -problem.cost[order]))]
@@ -225,6 +231,8 @@ class PatternBuilder:
             except TimeoutError:
                 pattern[cell] = True
                 break
+            if accept is not None and not pattern[cell]:
+                accept(pattern)
         return pattern
 
 

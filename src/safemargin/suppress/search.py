@@ -154,7 +154,7 @@ class PatternSearch:
         # Reducing takes longest, so only what is within 2 % of the best is reduced, with integer programs within 1 %.
         for quick, margin in ((True, 1.02), (False, 1.01)):
             if self.best is None or self.value(pattern) <= margin * self.value(self.best) + 3:
-                pattern = self.builder.reduce(pattern, quick)
+                pattern = self.builder.reduce(pattern, quick, self._accept)
                 self._accept(pattern)
         return False
 
@@ -222,7 +222,7 @@ class PatternSearch:
                     self._refuse(view, cell, finder.find(view, cell))
             pattern[[cell for _, cell in short]] = False
         self._accept(pattern)
-        self._accept(self.builder.reduce(pattern))
+        self._accept(self.builder.reduce(pattern, accept=self._accept))
 
     def _refuse(self, view: View, cell: int, cut: Cut | None) -> NoReturn:
         unproved = cut is None and view == PUBLIC and self.problem.width == 1 and not self.problem.required_rise[cell]
