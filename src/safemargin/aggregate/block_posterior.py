@@ -114,7 +114,8 @@ def likelihood(entries: tuple[float, float, float, float], patterns: BlockPatter
     """Of a block `(e00, e11, e01, e10)` that decoys alone gave, in shares of `rest` (up to a common factor)."""
     if min(entries) < 0:
         return 0.0
-    left, right = (_Pair(*entries[start : start + 2], patterns, decoys, rest) for start in (0, 2))
+    left = _Pair(entries[0], entries[1], patterns, decoys, rest)
+    right = _Pair(entries[2], entries[3], patterns, decoys, rest)
     count = decoys // 2 + 1
     sums, polynomials = [], []
     for pair in (left, right):
