@@ -10,7 +10,7 @@ the counts k the likelihood of weights v is the coefficient of `t^K` in the prod
 over the patterns that occur. A block shows `x = v_00 + w`, `y = v_11 + w` with w the weight of D, and the same for A:
 both w are integrated out. The integrands are polynomials of degree at most K, so Gauss and Legendre's rule is exact.
 Weights are whole numbers of 1 / `rest`: a set of patterns with fewer free weights is likelier by a factor `rest` for
-each, which is how equal or empty entries give a bit away.
+each, which is how equal or empty entries disclose a bit.
 
 The posterior of the whole matrix would be a sum over all its decompositions; no guess from a block alone is better.
 """
