@@ -18,8 +18,8 @@ Method
 What callers may rely on
     * `complete` returns a pattern that protects, or None.
     * `reduce` keeps that: the pattern protects after every step, also where time runs out.
-    * Prices are random, from the system's entropy, in every run: a choice that follows from the table alone would tell
-      somebody who reruns the program more than the gaps do.
+    * Prices are random, from the system's entropy, in every run: a choice that follows from the table alone would
+      disclose more than the gaps do to somebody who reruns the program.
 
 Example
     One person in the first cell. Three more gaps are needed, and none of them can be printed again:
