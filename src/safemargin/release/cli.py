@@ -244,7 +244,7 @@ def lock(
 def ledger(
     file: Annotated[Path, typer.Argument(help="Ledger (SQLite) that a project names.")],
     clean: Annotated[
-        bool, typer.Option("--clean", help="List the drafts of killed runs that are removed from beside the ledger.")
+        bool, typer.Option("--clean", help="Remove drafts that killed runs left beside the ledger, and list them.")
     ] = False,
     page: Page = None,
     as_json: Json = False,
