@@ -51,7 +51,14 @@ if TYPE_CHECKING:
         named,
     )
     from safemargin.core.lattice import Lattice, lattice
-    from safemargin.core.limits import limit_memory, memory_limit, one_thread, without_memory_limit, written
+    from safemargin.core.limits import (
+        check_address_space,
+        limit_memory,
+        memory_limit,
+        one_thread,
+        without_memory_limit,
+        written,
+    )
     from safemargin.core.processes import python_command, safe_children, safe_environment
     from safemargin.core.progress import Progress, no_progress, numbered
     from safemargin.core.publication import Publication

@@ -111,7 +111,10 @@ def write_text(path: Path, text: str) -> None:
 
 def note(text: str) -> None:
     """Print one line on standard error, whatever a name in it holds."""
-    print(f"safemargin: {one_line(text)}", file=sys.stderr)
+    try:
+        print(f"safemargin: {one_line(text)}", file=sys.stderr, flush=True)
+    except OSError:  # a full or closed output: the exit code says what happened, and Python must not try again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def print_json(document: Document) -> None:
