@@ -90,7 +90,9 @@ def random_secrets(seed: int, options: Sequence[str]) -> Secrets:
         {"sets": [[options[one], options[other]]]},
     ]
     secrets = Secrets.parse(kinds[int(rng.integers(len(kinds)))])
-    return secrets.with_halves(options) if len(options) > 3 and rng.random() < 0.4 else secrets
+    if len(options) < 4 or rng.random() >= 0.4:
+        return secrets
+    return replace(secrets, wide=bool(rng.random() < 0.5)).with_halves(options)
 
 
 @contextmanager
