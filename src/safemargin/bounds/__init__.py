@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from safemargin.bounds.build import build_system
     from safemargin.bounds.certificate import (
         KIND,
-        QUESTIONS,
         SCHEMA,
         SUPPRESSION,
         SourceFile,
