@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from safemargin.core import InputError
-from safemargin.io.reading.footnotes import AMOUNTS
+from safemargin.io.reading.footnotes import AMOUNT_WORDS
 from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
 from safemargin.io.reading.values import MONEY
+from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 
 COUNTS = (
     *("count", "counts", "freq", "frequency", "n", "values", "value", "people", "persons", "obs_value", "number"),
@@ -44,9 +45,7 @@ LABELS = re.compile(
     re.I,
 )
 RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))
-MOST_PEOPLE = 20_000_000_000
-REFUSED = "these look like amounts, not counts of people"
-INSTEAD = "use a tool for magnitude tables (p % rule, dominance rule), or name a column of whole counts with --count"
+INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
 
 @dataclass
@@ -159,22 +158,26 @@ def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
 def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
     """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
     looked = [chosen] if chosen is not None else list(frame.measured)
-    few = len(looked) <= 2 or sum(AMOUNTS.search(found.name(c)) is not None for c in looked) > 1
+    few = len(looked) <= 2 or sum(AMOUNT_WORDS.search(found.name(c)) is not None for c in looked) > 1
     for c in looked:
         name = found.name(c)
         whole = all(frame.values[r, c].is_whole for r in frame.body if frame.values[r, c].kind == "number")
-        if (word := AMOUNTS.search(name) or MONEY.search(name)) and (few or not whole) and not (chosen == c and whole):
-            raise InputError(f"{frame.grid.name}: column {name!r}: {REFUSED} ({word[0]!r}); {INSTEAD}")
+        if (
+            (word := AMOUNT_WORDS.search(name) or MONEY.search(name))
+            and (few or not whole)
+            and not (chosen == c and whole)
+        ):
+            raise InputError(f"{frame.grid.name}: column {name!r}: {INSTEAD} ({word[0]!r})")
         for r in frame.body:
             value = frame.values[r, c]
             if value.kind == "number" and value.number is not None and not -MOST_PEOPLE <= value.number <= MOST_PEOPLE:
-                raise fault(frame, r, c, f"is larger than any number of people; {REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"is larger than any number of people; {INSTEAD}")
     for r in frame.body:
         for c in range(frame.grid.width):
             if frame.values[r, c].kind == "text" and re.fullmatch(
                 r"[€$£¥]\s?[0-9.,' ]+|[0-9.,' ]+\s?(?:€|EUR|USD|\$|£)", frame.values[r, c].symbol
             ):
-                raise fault(frame, r, c, f"{REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"{INSTEAD}")
 
 
 def fault(frame: Frame, row: int, column: int, reason: str) -> InputError:
@@ -293,6 +296,6 @@ def _check_whole(frame: Frame, found: TableColumns) -> None:
         for r in frame.body:
             value = frame.values[r, c]
             if isinstance(value.number, Decimal):
-                raise fault(frame, r, c, f"is not a whole number; {REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"is not a whole number; {INSTEAD}")
             if value.number is not None and value.number < 0:
                 raise fault(frame, r, c, "is negative")
