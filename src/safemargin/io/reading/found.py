@@ -148,7 +148,7 @@ def _tables_of(
         if found is not None:
             return [found]
     grids = grids_of(item, name, reading)
-    if any(cell == "UNIT_MULT" for grid in grids for cell in grid.rows[0]):
+    if any(cell == "UNIT_MULT" for grid in grids for cell in (grid.rows or ((),))[0]):
         raise InputError(
             f"{grids[0].name}: states units (UNIT_MULT), which plain SDMX-CSV alone may: no options, no symbols"
         )

@@ -8,11 +8,12 @@ heading.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from safemargin.core import InputError
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
-from safemargin.io.reading.values import Style, Value, number_style, read_value
+from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
 YEARS = range(1800, 2201)
 FOOT = re.compile(
@@ -48,7 +49,9 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
     grid = without_empty(grid)
     if not grid.rows:
         raise InputError(f"{grid.name}: the table is empty")
-    style = number_style((cell for row in grid.rows for cell in row if isinstance(cell, str)), decimal, thousands)
+    texts = [cell for row in grid.rows for cell in row if isinstance(cell, str)]
+    foreign = other_digits(texts) and not any(isinstance(cell, int | Decimal) for row in grid.rows for cell in row)
+    style = replace(number_style(texts, decimal, thousands), other_digits=foreign)
     notes = list(grid.notes)
     if grid.head is not None and header is None:
         head, body, titles, footers = _typed_parts(grid)
@@ -63,15 +66,15 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
     body, dropped = _without_repeats(grid, style, head, body)
     notes += dropped
     values = {(r, c): read_value(grid.rows[r][c], style) for r in body for c in range(grid.width)}
-    texts = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
-    if texts:
-        notes.append(f"skipped {len(texts)} {'line' if len(texts) == 1 else 'lines'} of title and notes")
+    lines = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
+    if lines:
+        notes.append(f"skipped {len(lines)} {'line' if len(lines) == 1 else 'lines'} of title and notes")
     return Frame(
         grid,
         tuple(head),
         tuple(body),
-        tuple(texts[: len(titles)]),
-        tuple(texts[len(titles) :]),
+        tuple(lines[: len(titles)]),
+        tuple(lines[len(titles) :]),
         style,
         values,
         _measured(grid, body, values),

@@ -60,6 +60,8 @@ class Style:
     thousands: str = ""
     ambiguous: str = ""
     """A number that could be read in two ways, where nothing else in the file says which."""
+    other_digits: bool = False
+    """Whether all numbers are in digits of another script."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def read_value(cell: Cell, style: Style) -> Value:
     if isinstance(cell, int | Decimal):
         return Value("number", _whole(Decimal(cell)))
     text = cell.strip()
-    if not text.isascii():
+    if style.other_digits and not text.isascii():
         text = "".join(_western(sign) for sign in text)
     if text in DASHES:
         return Value("dash", symbol=text)
@@ -104,6 +106,12 @@ def read_value(cell: Cell, style: Style) -> Value:
     if (marked := _MARKED.fullmatch(text)) and (number := read_number(marked[1].strip(), style)) is not None:
         return Value("number", number, mark=marked[2].strip())
     return Value("text", symbol=text)
+
+
+def other_digits(texts: Iterable[str]) -> bool:
+    """Whether all texts that are numbers are in digits of another script, as Arabic ones; some of both are a slip."""
+    numbers = [text.strip() for text in texts if text.strip() and all(s.isdecimal() or s in " .,'٬٫" for s in text)]
+    return bool(numbers) and not any(sign in "0123456789" for text in numbers for sign in text)
 
 
 def _western(sign: str) -> str:
