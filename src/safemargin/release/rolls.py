@@ -84,8 +84,8 @@ def open_counts(path: Path, project: AxesOptions, *, people: bool = False) -> Ti
 def reading_notes(read: ReadTable) -> tuple[str, ...]:
     """How a file of a project was read, unless its header says what every column is."""
     said = f"{read.name} read as: {reading_words(read)}"
-    told = () if read.form.is_tidy else (said,)
-    return (*told, *(f"{read.name}: {note}." for note in read.notes))
+    listed = () if read.form.is_tidy else (said,)
+    return (*listed, *(f"{read.name}: {note}." for note in read.notes))
 
 
 def open_tidy(path: Path, project: AxesOptions, table: PublishedTable, notes: tuple[str, ...] = ()) -> TidyFile:

@@ -71,14 +71,14 @@ def _shortened(names: Sequence[str], most: int = 6) -> list[str]:
 def reading_lines(reads: Sequence[ReadTable]) -> list[str]:
     """How every table was read, then what was noted, one line each."""
     lines = []
-    told = [read for read in reads if not (read.role and read.form.is_tidy and not read.notes)]
-    for read in told[:SHOWN_TABLES]:
+    listed = [read for read in reads if not (read.role and read.form.is_tidy and not read.notes)]
+    for read in listed[:SHOWN_TABLES]:
         name = _called(read, reads)
         lines.append(f"Read as: {name}{reading_words(read)}")
         if read.notes:
             lines.append(f"Notes: {name}{'; '.join(read.notes)}.")
-    if len(told) > SHOWN_TABLES:
-        lines.append(f"Read as: {len(told) - SHOWN_TABLES} more tables.")
+    if len(listed) > SHOWN_TABLES:
+        lines.append(f"Read as: {len(listed) - SHOWN_TABLES} more tables.")
     return lines
 
 
