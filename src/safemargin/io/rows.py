@@ -44,7 +44,7 @@ def whole_number(text: str) -> int:
     (3, 1000)
     """
     plain = text.strip()
-    if plain.isascii() and plain.isdigit() and len(plain) <= 15:
+    if plain.isascii() and plain.isdigit() and len(plain) <= 10:
         return int(plain)
     if not _NUMBER.fullmatch(plain):
         raise BadText("is not finite" if is_number(plain) else "is not a number")
