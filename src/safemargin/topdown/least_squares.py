@@ -33,6 +33,7 @@ Example
     towns give up half of the difference each:
 
     >>> from fractions import Fraction
+    >>> from safemargin.topdown.attributes import Attributes
     >>> from safemargin.topdown.design import build_spine
     >>> one, half = MarginQuery(()), Fraction(1, 2)
     >>> spine = build_spine(["land", "town"], "all", [("a",), ("b",)])
