@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from safemargin.core.lattice import Lattice, lattice
     from safemargin.core.limits import limit_memory, memory_limit, one_thread, without_memory_limit, written
     from safemargin.core.progress import Progress, no_progress, numbered
-    from safemargin.core.publication import Publication
+    from safemargin.core.publication import NoisedGroup, Publication
     from safemargin.core.published import (
         CROSS,
         JOINER,
