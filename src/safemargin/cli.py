@@ -1,5 +1,6 @@
 """The menu: every command, where its function is, and the group it is listed in. Nothing is decided here."""
 
+import inspect
 import os
 import re
 import signal
@@ -127,6 +128,10 @@ class _Command(TyperCommand):
             if any(isinstance(number, int) and not -(2**63) <= number < 2**63 for number in numbers):
                 raise InputError(f"{name} {str(value)[:30]}...: must be a number below 2^63")
         return rest
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """The first sentence of the help, whole: what a group lists is wrapped, not cut off."""
+        return " ".join(inspect.cleandoc(self.help or "").partition("\n\n")[0].split())
 
 
 class _Menu(TyperGroup):

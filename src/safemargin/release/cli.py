@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safemargin.core import Progress, RefusedError, Target
+from safemargin.core import InputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
@@ -104,13 +104,20 @@ def release(
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder for the city, its release and the report.")] = Path("demo"),
+    folder: Annotated[Path | None, typer.Argument(help="The same as --out.")] = None,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the city, its release and the report; demo if none is given."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a synthetic city of 500,000 voters, release it, and leave everything in a folder.
 
-    Example: safemargin demo city
+    Example: safemargin demo --out city
     """
+    if folder is not None and out_folder is not None:
+        raise InputError(f"--out {out_folder}: the folder is given twice, also as {folder}; give one")
+    folder = folder or out_folder or Path("demo")
     with progress_bar("building the city") as progress:
         result = run_demo(folder, progress=progress)
     _print(result, folder / "release", as_json)
