@@ -46,7 +46,7 @@ from safemargin.release.decide.protect import sensitive_groups
 from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
 from safemargin.release.plan import Action, Decision, Plan
 
-TELLING = "its noised counts would say too much"
+TOO_MUCH = "its noised counts would say too much"
 """Why an axis is omitted that is above `posterior_max`."""
 
 
@@ -69,7 +69,7 @@ def with_posterior(
             decisions.append(decision)
         elif all(other.axis != decision.axis for other in decisions):
             axis = table.schema.axis(decision.axis)
-            why = f"{TELLING}: the probability that a group is beyond a limit would be above {limit:g}"
+            why = f"{TOO_MUCH}: the probability that a group is beyond a limit would be above {limit:g}"
             people = int(table.people((axis.name,)).counts.sum())
             decisions.append(Decision(axis.name, frozenset(axis.categories), people, Action.SUPPRESSED, why))
     left = tuple(each for each in noised if each.axis not in above)

@@ -3,7 +3,7 @@
 Beforehand all counts of the categories of an axis are equally probable, as far as they add up to what is printed
 exactly: the count of a merged group, or what printed counts leave of an exact total. What is printed with noise has the
 law of its method; a count that is suppressed for its size is below the threshold. The posterior that a category is
-beyond a limit is that of `guarantees.chances_outside`; here no draw of groups is counted, and other axes tell nothing.
+beyond a limit is that of `guarantees.chances_outside`; here no draw of groups is counted, and other axes imply nothing.
 Of two options that cover everybody, both counts of a group are read together; otherwise every option is read by itself.
 """
 
