@@ -74,7 +74,7 @@ def test_the_ledger_keeps_every_question(tmp_path: Path) -> None:
 
 
 def test_kept_answers_are_held_together_question_by_question(tmp_path: Path) -> None:
-    """Six of 46 people who join are of one kind and answer q1 alike: without the ledger the difference of two tables would disclose that."""
+    """Six of 46 joiners are of one kind and answer q1 alike, which the difference of two tables would disclose."""
     rows = survey(3)
     published(tmp_path, rows, "2025", "kept")
     joined = [{"site": "s1", "grade": "g1", "q1": "a", "q2": "abc"[n % 3]} for n in range(6)]
@@ -104,9 +104,7 @@ def test_a_question_that_was_not_asked_again_is_tied_to_its_own_wave(tmp_path: P
     assert one.certificate.statement.count("(q1)") == 0 and "no table ties" not in one.certificate.statement
     again = published(tmp_path, survey(2), "2026 again", "kept")
     stated = json.loads((tmp_path / "out 2026 again/published/certificate.json").read_text())
-    assert stated["earlier"]["cycles"] == [
-        "2026"
-    ]  # of q1; q2 was published in 2025 only, before people were asked again
+    assert stated["earlier"]["cycles"] == ["2026"]  # of q1; q2 was published before they were asked again
     assert "2025" not in again.certificate.statement
 
 
