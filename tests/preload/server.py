@@ -17,7 +17,7 @@ release_module = sys.modules["safemargin.release.release"]
 
 
 def prepare() -> None:
-    """Load every command, and leave out what takes long and is no matter here: pictures and rejected alternatives."""
+    """Load every command, and skip what takes long and is no matter here: pictures and rejected alternatives."""
     cli.app()
     release_module.is_wanting = lambda draft: False
     charts = sys.modules["safemargin.ui.charts"] if "safemargin.ui.charts" in sys.modules else None
