@@ -66,11 +66,8 @@ def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[
             found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
             left = shown.count_missing()
     for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
-        for start, counts in source if left else ():
-            shown.take(counts)
-            before, left = left, shown.count_missing()
-            if left < before:
-                found.append((start, counts))
+        found += [each for each in (source if left else ()) if shown.take_if_useful(each[1])]
+        left = shown.count_missing()
     return found
 
 
@@ -95,12 +92,11 @@ def _shuffled(
         if not known.admits(counts):
             idle += 1
             continue
-        shown.take(counts)
-        before, left = left, shown.count_missing()
-        idle = 0 if left < before else idle + 1
+        useful = shown.take_if_useful(counts)
+        found += [(start, counts)] if useful else []
+        before, left = left, shown.count_missing() if useful else left
+        idle = 0 if useful else idle + 1
         slow = slow + 1 if left > 0.9 * before and len(known.codes) > FEW_PROFILES else 0
-        if left < before:
-            found.append((start, counts))
     return found
 
 
@@ -144,9 +140,8 @@ def exchanged_at_once(
         matrix = exchanges.matrix(table).copy()
         exchange_profiles(exchanges, matrix, missing[profiles.cell_of], gives)
         counts = matrix[:, : exchanges.free].ravel()
-        if shown.known.admits(counts):
-            shown.take(counts)
-            found += [(start, counts)] if shown.missing(profiles).sum() < missing.sum() else []
+        if shown.known.admits(counts) and shown.take_if_useful(counts):
+            found.append((start, counts))
     return found
 
 
@@ -160,17 +155,15 @@ def exchanged_together(
     """
     found: list[tuple[int, IntArray]] = []
     for start, table in enumerate(tables[:MOST_PASSES]):
-        matrix, before = exchanges.matrix(table).copy(), 0
+        matrix, some = exchanges.matrix(table).copy(), False
         for cells in shown.cells:
-            places = np.argwhere(shown.missing(cells)).tolist()
-            before += len(places)
-            for cell, number in places:
+            for cell, number in np.argwhere(shown.missing(cells)).tolist():
+                some = True
                 inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
                 exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
         counts = matrix[:, : exchanges.free].ravel()
-        if before and shown.known.admits(counts):
-            shown.take(counts)
-            found += [(start, counts)] if shown.count_missing() < before else []
+        if some and shown.known.admits(counts) and shown.take_if_useful(counts):
+            found.append((start, counts))
     return found
 
 

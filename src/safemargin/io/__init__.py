@@ -52,7 +52,9 @@ if TYPE_CHECKING:
         read_manifest,
         stale_drafts,
         sync,
+        with_manifest,
         write_folder,
+        write_manifest,
         write_whole,
     )
     from safemargin.io.places import Address, is_address
