@@ -367,8 +367,10 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     wrong = not held or not known or kinds != [list, list, int, int]
     refuse(wrong, f"{CERTIFICATE}: earlier: says otherwise than the onlookers, or something unknown")
     refuse(certificate["rule"] not in ({"label": "rerun"}, {"label": "not shown"}), f"{CERTIFICATE}: rule: is unknown")
-    is_noised = any("noised" in table.statuses for table in tables)
-    refuse(is_noised != bool(certificate["noise"]), f"{CERTIFICATE}: noise: is not what the tables have")
+    noised = {(table.axes[0], row[-4]) for table in tables for row in table.rows if row[-1] == "noised"}
+    stated = {(group["axis"], group["group"]) for each in certificate["noise"] for group in each["posterior"]}
+    clear = bool(noised) == any(stated or not each["omitted"] for each in certificate["noise"]) and stated <= noised
+    refuse(not clear or stated not in (noised, set()), f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
         result.warnings += [f"{name} is weaker than its default, {DEFAULTS[name]}."] if limit < DEFAULTS[name] else []
@@ -437,6 +439,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if certificate["noise"]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
+        for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
+            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
+            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -444,10 +449,8 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     yield RULE_SHOWN if rule == "rerun" else RULE_NOT_SHOWN
     if earlier["cycles"]:
         yield " What the totals of all cycles disclose by themselves is not covered."
-        if earlier["held"] == "group by group":
-            yield " Earlier releases were compared group by group, not all together."
-        elif earlier["held"] == "not":
-            yield " Earlier releases were not held together with this one."
+        held = {"jointly": "", "group by group": " Earlier releases were compared group by group, not all together."}
+        yield held.get(earlier["held"], " Earlier releases were not held together with this one.")
         if earlier["net"]:
             yield " Between cycles only net changes of the roll are compared: if people of one kind came and others "
             yield "of it left at once, they are not covered."
@@ -455,8 +458,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [repr(option) for option in question["options"] if shares.get((option,)) == 0]
         where, people = f" ({question['question']})" if question["question"] else "", question["people"]
-        if nobody:
-            yield f" The total says that nobody chose {' or '.join(nobody)}{where}."
+        yield f" The total says that nobody chose {' or '.join(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
             yield f" The total alone shows how everybody voted{where}; publishing it is the decision of the office."
@@ -634,8 +636,7 @@ class Proof:
             for (profile, option), step in steps.items():
                 key = level.keys[profile], option
                 sums[key] = sums.get(key, 0) + step
-            if any(step and printed[key] is not None for key, step in sums.items()):
-                raise Finding(f"{name}: changes a count of {fact}")
+            refuse(any(n and printed[key] is not None for key, n in sums.items()), f"{name}: changes a count of {fact}")
         self.moves.append((start, [(profile, option, step) for (profile, option), step in steps.items() if step]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
@@ -646,8 +647,7 @@ class Proof:
             columns = [self.roll.column(axis) for axis in axes]
             never = [(name,) for name in sensitive.get(axes[0], ())] if len(axes) == 1 else ()
             yield Level(" x ".join(axes), list(zip(*columns)), people, never)
-        spoken = [level for table, level in zip(self.tables, self.levels_of) if table.axes]
-        yield from spoken
+        yield from (level for table, level in zip(self.tables, self.levels_of) if table.axes)
         for one, other in combinations(zip(self.tables, self.levels_of), 2):
             if one[0].axes and other[0].axes and not set(one[0].axes) & set(other[0].axes):
                 keys = list(zip(one[1].cell_of, other[1].cell_of))

@@ -1,6 +1,5 @@
 """The commands about releases: arguments, one call, and what is printed."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -262,9 +261,9 @@ def ledger(
     Example: safemargin ledger ledger.sqlite
     """
     check_page(page)
-    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
-    for draft in stale_drafts(file.resolve().parent) if clean else ():
-        shutil.rmtree(draft, ignore_errors=True)
+    left = stale_drafts(file.resolve().parent) if clean else []
+    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for, and removes them
+    for draft in left:
         note(f"{draft}: cannot be removed" if draft.exists() else f"removed {draft}")
     print_result(result, as_json, page)
 
