@@ -48,8 +48,8 @@ def main() -> None:
         plan = decide(table, Target(), onlookers, progress=no_progress)
         seconds = time.process_time() - started
         exact = sum(str(decision.action) == "exact" for decision in plan.decisions)
-        rule = plan.certificate.rule
-        print(f"{options:7}  {seconds:5.1f}  {seconds / options:16.2f}  {rule:9}  {exact} of {len(plan.decisions)}", flush=True)
+        each, groups = seconds / options, f"{exact} of {len(plan.decisions)}"
+        print(f"{options:7}  {seconds:5.1f}  {each:16.2f}  {plan.certificate.rule:9}  {groups}", flush=True)
 
 
 if __name__ == "__main__":
