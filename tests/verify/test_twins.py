@@ -1,0 +1,84 @@
+"""Two programs that share no code check the same certificates: what they say is expected, and they agree."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import certificate_vectors as vectors
+from certificate_vectors import Vector
+from evidence import EVERYTHING
+from safemargin import checker, sign
+
+ROOT = Path(__file__).parent.parent.parent
+TWIN = ROOT / "checker" / "safemargin_verify.js"
+NODE = shutil.which("node") or "node"
+
+
+def twins(cases: list[Vector]) -> list[dict[str, object]]:
+    """What the checker in JavaScript says of every case."""
+    lines = "".join(case.line() + "\n" for case in cases)
+    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN)]
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=1800, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def compare(cases: list[Vector]) -> None:
+    """Both give the expected outcome on every case, and agree on what was checked and what was not."""
+    wrong = []
+    for case, other in zip(cases, twins(cases), strict=True):
+        one = checker.check(case.published, case.auditors, key=case.key, roll=case.roll)
+        same = one.outcome == other["outcome"] and one.outcome in case.outcome
+        if same and not one.failures:
+            names = ("unchecked", "warnings", "statement", "files", "tables", "moves", "cells")
+            same = all(getattr(one, name) == other[name] for name in names)
+        if not same:
+            wrong.append((case.name, case.outcome, one.outcome, one.failures, other["outcome"], other["failures"]))
+    assert not wrong, (len(wrong), len(cases), wrong[:12])
+
+
+def true_certificates(place: Path, releases: int, folders: int) -> list[Vector]:
+    made = [vectors.written(seed) for seed in range(folders)]
+    seed = 0
+    while len(made) < releases + folders:
+        vector = vectors.released(seed, place / str(seed))
+        made += [] if vector is None else [vector]
+        seed += 1
+    return made
+
+
+def test_true_and_forged_certificates(tmp_path: Path) -> None:
+    """300 true ones and over 1,000 forgeries with EVIDENCE=all, a sample otherwise."""
+    releases, folders, bases, fields = (230, 70, 40, 40) if EVERYTHING else (8, 5, 4, 25)
+    true = true_certificates(tmp_path, releases, folders)
+    compare([*true, *(replace(each, auditors=None, outcome="not checked") for each in true)])
+    rng, forged = random.Random(1), list[Vector]()
+    sign(key=tmp_path / "other", new=True)
+    stranger = (tmp_path / "other.pub").read_bytes()
+    step = max(1, len(true) // bases)
+    for number, base in enumerate(true[::step]):
+        forged += vectors.field_forgeries(base, rng, fields)
+        if EVERYTHING or number % 4 == 0:
+            forged += vectors.file_forgeries(base, true[(number + 3) % len(true)])
+        if number % 8 == 0:
+            forged += vectors.signature_forgeries(vectors.signed(base, tmp_path), stranger)
+            forged.append(vectors.signed(replace(base, name=f"{base.name} again"), tmp_path))
+    if os.environ.get("COUNT_VECTORS"):
+        print(len(true), len([v for v in forged if v.outcome == "fails"]), len([v for v in forged if v.why]))
+    compare(forged)
+
+
+@pytest.mark.parametrize("text", ["", "abc", "a" * 55, "a" * 56, "a" * 64, "x" * 1000])
+def test_hashes(text: str) -> None:
+    import hashlib
+
+    code = f"const v=require({json.dumps(str(TWIN))});const b=new TextEncoder().encode({json.dumps(text)});"
+    code += "console.log(v.sha256(b));console.log(Buffer.from(v.blake2b(b)).toString('hex'))"
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+    content = text.encode()
+    assert done.stdout.split() == [hashlib.sha256(content).hexdigest(), hashlib.blake2b(content).hexdigest()]
