@@ -17,9 +17,10 @@ const safemarginVerify = (() => {
   const STATUSES = ["exact", "merged", "noised", "suppressed"];
   const DEFAULTS = { beta: [1n, 20n], kappa: 30, tau: 3 };
   const PAGE_ROWS = 2000; // of a table that the page shows
-  const KEYS =
-    "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors statement";
+  const KEYS = "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors statement";
 
+  const isMap = (value) => value instanceof Map, isInt = (value) => Number.isInteger(value);
+  const isText = (value) => typeof value === "string", isBool = (value) => typeof value === "boolean";
   class Finding extends Error {} // something that is wrong, in one line that names the file
   const refuse = (wrong, text) => { if (wrong) throw new Finding(text); };
 
@@ -31,12 +32,10 @@ const safemarginVerify = (() => {
   const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => bits(Math.sqrt(prime)));
 
   function sha256(content) {
-    const state = START.slice(), words = new Int32Array(64);
-    const tail = new Uint8Array((content.length % 64 < 56 ? 64 : 128));
-    const whole = content.length - (content.length % 64);
+    const state = START.slice(), words = new Int32Array(64), rest = content.length % 64;
+    const tail = new Uint8Array(rest < 56 ? 64 : 128), end = new DataView(tail.buffer), whole = content.length - rest;
     tail.set(content.subarray(whole));
-    tail[content.length % 64] = 128;
-    const end = new DataView(tail.buffer);
+    tail[rest] = 128;
     end.setUint32(tail.length - 8, Math.floor(content.length / 2 ** 29));
     end.setUint32(tail.length - 4, (content.length * 8) >>> 0);
     const mix = (block, at) => {
@@ -44,9 +43,8 @@ const safemarginVerify = (() => {
         words[i] = (block[at] << 24) | (block[at + 1] << 16) | (block[at + 2] << 8) | block[at + 3];
       }
       for (let i = 16; i < 64; i++) {
-        const x = words[i - 15], y = words[i - 2];
-        const s = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
-        const t = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
+        const x = words[i - 15], s = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
+        const y = words[i - 2], t = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
         words[i] = (words[i - 16] + s + words[i - 7] + t) | 0;
       }
       let [a, b, c, d, e, f, g, h] = state;
@@ -54,8 +52,8 @@ const safemarginVerify = (() => {
         const s = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
         const one = (h + s + ((e & f) ^ (~e & g)) + ROUNDS[i] + words[i]) | 0;
         const t = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
-        const two = (t + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-        h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
+        h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a;
+        a = (one + t + ((b & c) ^ (b & d) ^ (c & d))) | 0;
       }
       [a, b, c, d, e, f, g, h].forEach((value, i) => { state[i] = (state[i] + value) | 0; });
     };
@@ -67,25 +65,21 @@ const safemarginVerify = (() => {
   const WIDE = (1n << 64n) - 1n;
   const SIGMA = [
     "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "9057fe4bc1d36a82",
-    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0",
-  ];
+    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0", ];
   const MIXED = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"]; // four columns, then four diagonals
 
+  const SEED = [
+    0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
+    0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n, ];
+
   function blake2b(content) { // 64 bytes, without a key
-    const seed = [
-      0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
-      0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n,
-    ];
-    const state = seed.map((word, i) => (i ? word : word ^ 0x01010040n));
-    const turn = (x, n) => ((x >> n) | (x << (64n - n))) & WIDE;
+    const state = SEED.map((word, i) => (i ? word : word ^ 0x01010040n)), turn = (x, n) => ((x >> n) | (x << (64n - n))) & WIDE;
     const blocks = Math.max(1, Math.ceil(content.length / 128)), padded = new Uint8Array(blocks * 128);
     padded.set(content);
-    const view = new DataView(padded.buffer);
-    for (let block = 0; block < blocks; block++) {
-      const last = block === blocks - 1, v = [...state, ...seed];
+    for (let block = 0, view = new DataView(padded.buffer); block < blocks; block++) {
+      const last = block === blocks - 1, v = [...state, ...SEED], word = (i) => view.getBigUint64(block * 128 + 8 * i, true);
       v[12] ^= BigInt(last ? content.length : (block + 1) * 128);
       if (last) v[14] ^= WIDE;
-      const word = (i) => view.getBigUint64(block * 128 + 8 * i, true);
       for (let round = 0; round < 12; round++) {
         MIXED.forEach((places, i) => {
           const [a, b, c, d] = [...places].map((digit) => parseInt(digit, 16));
@@ -98,11 +92,9 @@ const safemarginVerify = (() => {
           }
         });
       }
-      for (let i = 0; i < 8; i++) state[i] ^= v[i] ^ v[i + 8];
+      state.forEach((value, i) => { state[i] = value ^ v[i] ^ v[i + 8]; });
     }
-    const digest = new DataView(new ArrayBuffer(64));
-    state.forEach((value, i) => digest.setBigUint64(8 * i, value, true));
-    return new Uint8Array(digest.buffer);
+    return new Uint8Array(BigUint64Array.from(state).buffer); // every browser is little-endian
   }
 
   // 2. Texts: strict readers, so that no two programs can read different things from one file.
@@ -110,9 +102,7 @@ const safemarginVerify = (() => {
     let text;
     try {
       text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
-    } catch {
-      throw new Finding(`${name}: is not UTF-8`);
-    }
+    } catch { throw new Finding(`${name}: is not UTF-8`); }
     refuse(text.includes("\ufeff") || text.includes("\0"), `${name}: has a byte order mark, or a character 0`);
     return text;
   }
@@ -120,143 +110,74 @@ const safemarginVerify = (() => {
   class Real { // a number with a point or an exponent, which only the published manifest may have
     constructor(value) { this.value = value; }
   }
-  const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+  const TOKEN =
+    /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\x00-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?|(true|false|null)|$)/y;
 
   // JSON with objects as Map: keys keep their order, whatever they are called; of a key that stands twice, none is read.
   function parseJson(name, content) {
-    const text = typeof content === "string" ? content : decoded(name, content);
-    let at = 0;
+    const text = isText(content) ? content : decoded(name, content), pattern = new RegExp(TOKEN);
     const wrong = () => { throw new Finding(`${name}: is not JSON`); };
-    const blank = () => { while (" \t\n\r".includes(text[at]) && at < text.length) at++; };
-    const string = () => {
-      let read = "", start = at;
-      for (;;) {
-        const code = text.charCodeAt(at);
-        if (!(code >= 32)) wrong(); // a control character, or the end
-        if (code === 34) return read + text.slice(start, at++);
-        if (code !== 92) { at++; continue; }
-        read += text.slice(start, at);
-        const mark = text[at + 1];
-        if (mark === "u") {
-          const hex = text.slice(at + 2, at + 6);
-          if (!/^[0-9a-fA-F]{4}$/.test(hex)) wrong();
-          read += String.fromCharCode(parseInt(hex, 16));
-        } else if (mark in ESCAPES) read += ESCAPES[mark];
-        else wrong();
-        at += mark === "u" ? 6 : 2;
-        start = at;
-      }
+    let mark, held; // the next token: a sign, or "" for a value that is held
+    const next = () => {
+      const match = pattern.exec(text) || wrong(), [read, sign, string, number, point, power, word] = match;
+      mark = sign || "";
+      if (string) held = JSON.parse(string);
+      else if (word) held = { true: true, false: false, null: null }[word];
+      else if (number) {
+        refuse(point || power ? name !== MANIFEST : number.length > 15, `${name}: has the number ${read.trim().slice(0, 60)}`);
+        held = point || power ? new Real(Number(read)) : Number(number) + 0;
+      } else if (!sign) mark = "end";
     };
-    const number = () => {
-      const start = at, pattern = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
-      pattern.lastIndex = at;
-      const match = pattern.exec(text);
-      if (!match) wrong();
-      at = pattern.lastIndex;
-      const read = text.slice(start, at);
-      if (match[1] || match[2]) {
-        refuse(name !== MANIFEST, `${name}: has the number ${read.slice(0, 60)}`);
-        return new Real(Number(read));
+    const list = (end, add) => { // what stands between brackets
+      next();
+      while (mark !== end) {
+        add();
+        next();
+        if (mark === end) return;
+        if (mark !== ",") wrong();
+        next();
+        if (mark === end) wrong(); // a comma too many
       }
-      refuse(read.length > 15, `${name}: has the number ${read.slice(0, 60)}`);
-      return Number(read) + 0;
     };
     const value = (depth) => {
-      if (depth > 500) wrong();
-      blank();
-      const first = text[at];
-      if (first === "{") {
-        const found = new Map();
-        at++;
-        blank();
-        if (text[at] === "}") { at++; return found; }
-        for (;;) {
-          blank();
-          if (text[at++] !== '"') wrong();
-          const key = string();
-          blank();
-          if (text[at++] !== ":") wrong();
-          const held = value(depth + 1);
+      if (mark === "" || depth > 500) return mark === "" ? held : wrong();
+      const found = mark === "{" ? new Map() : mark === "[" ? [] : wrong();
+      if (mark === "[") list("]", () => found.push(value(depth + 1)));
+      else {
+        list("}", () => {
+          const key = mark === "" && isText(held) ? held : wrong();
+          next();
+          if (mark !== ":") wrong();
           refuse(found.has(key), `${name}: has a key twice in one object`);
-          found.set(key, held);
-          blank();
-          const next = text[at++];
-          if (next === "}") return found;
-          if (next !== ",") wrong();
-        }
+          next();
+          found.set(key, value(depth + 1));
+        });
       }
-      if (first === "[") {
-        const found = [];
-        at++;
-        blank();
-        if (text[at] === "]") { at++; return found; }
-        for (;;) {
-          found.push(value(depth + 1));
-          blank();
-          const next = text[at++];
-          if (next === "]") return found;
-          if (next !== ",") wrong();
-        }
-      }
-      if (first === '"') { at++; return string(); }
-      for (const [word, held] of [["true", true], ["false", false], ["null", null]]) {
-        if (text.startsWith(word, at)) { at += word.length; return held; }
-      }
-      return number();
+      return found;
     };
+    next();
     const found = value(0);
-    blank();
-    if (at < text.length) wrong();
-    return found;
+    next();
+    return mark === "end" ? found : wrong();
   }
 
   // Rows of a CSV file (RFC 4180; any end of line) as Maps; an empty field is null.
   function parseCsv(name, content) {
-    const text = decoded(name, content), lines = [];
-    const wrong = () => { throw new Finding(`${name}: is not CSV`); };
-    let at = 0;
-    while (at < text.length) {
-      const fields = [];
-      if (text[at] === "\n" || text[at] === "\r") { // an empty line: a row without fields
-        at += text[at] === "\r" && text[at + 1] === "\n" ? 2 : 1;
-        lines.push(fields);
-        continue;
-      }
-      for (;;) {
-        let field = "";
-        if (text[at] === '"') {
-          for (at++; ; at++) {
-            const end = text.indexOf('"', at);
-            if (end < 0) wrong();
-            field += text.slice(at, end);
-            at = end + 1;
-            if (text[at] !== '"') break;
-            field += '"';
-          }
-          if (at < text.length && !",\r\n".includes(text[at])) wrong();
-        } else {
-          const start = at;
-          while (at < text.length && text[at] !== "," && text[at] !== "\n" && text[at] !== "\r") at++;
-          field = text.slice(start, at);
-        }
-        if (field.length > 131072) wrong();
-        fields.push(field);
-        if (text[at] !== ",") break;
-        at++;
-      }
-      at += text[at] === "\r" && text[at + 1] === "\n" ? 2 : 1;
-      lines.push(fields);
+    const text = decoded(name, content), lines = [[]], pattern = /(?:"((?:[^"]+|"")*)"|([^",\r\n][^,\r\n]*|))(,|\r\n|\r|\n|$)/y;
+    for (let end = ""; pattern.lastIndex < text.length || end === ",";) {
+      const start = pattern.lastIndex, match = pattern.exec(text), line = lines[lines.length - 1];
+      refuse(!match || match[0].length > 131072, `${name}: is not CSV`);
+      end = match[3];
+      if (match[0] !== end || end === "," || line.length || start === text.length) line.push(match[1] ? match[1].replaceAll('""', '"') : match[2] || "");
+      if (end !== "," && pattern.lastIndex < text.length) lines.push([]);
     }
-    refuse(!lines.length || new Set(lines[0]).size < lines[0].length, `${name}: has no columns, or two of one name`);
+    refuse(!text || new Set(lines[0]).size < lines[0].length, `${name}: has no columns, or two of one name`);
     const width = lines[0].length;
-    refuse(lines.some((line) => line.length !== width),
-      `${name}: a row has more or fewer fields than there are columns`);
+    refuse(lines.some((line) => line.length !== width), `${name}: a row has more or fewer fields than there are columns`);
     return lines.slice(1).map((line) => new Map(line.map((field, i) => [lines[0][i], field || null])));
   }
 
   // 3. Values of the form that docs/certificate.md gives them.
-  const isMap = (value) => value instanceof Map, isInt = (value) => Number.isInteger(value);
-  const isText = (value) => typeof value === "string", isBool = (value) => typeof value === "boolean";
   const expect = (value, is, where) => { refuse(!is(value), `${where}: a value is of another kind`); return value; };
   const member = (holder, key, is, where) => {
     refuse(!expect(holder, isMap, where).has(key), `${where}: has no '${key}'`);
@@ -341,12 +262,13 @@ const safemarginVerify = (() => {
         refuse(expect(document, isMap, name).get(key) !== value, `${name}: its ${key} is not ${value}`);
       }
     }
-    only(certificate, KEYS, CERTIFICATE);
-    const hashes = new Map([CERTIFICATE, PAGE].map((name) => [name, manifest.get("files").get(name)]));
-    let listed = 2;
+    const figures = certificate.has("figures") ? texts(certificate.get("figures"), CERTIFICATE) : [];
+    only(certificate, figures.length || certificate.has("figures") ? `${KEYS} figures` : KEYS, CERTIFICATE);
+    const hashes = new Map([CERTIFICATE, PAGE, ...figures].map((name) => [name, manifest.get("files").get(name)]));
+    let listed = hashes.size;
     for (const table of certificate.get("tables")) {
       const own = member(table, "files", isMap, `${CERTIFICATE}: tables`);
-      own.forEach((mark, name) => { if (name !== CERTIFICATE && name !== PAGE) hashes.set(name, mark); });
+      own.forEach((mark, name) => { if (!hashes.has(name)) hashes.set(name, mark); });
       listed += own.size;
     }
     refuse(!same(hashes, manifest.get("files")) || hashes.size !== listed,
@@ -355,11 +277,9 @@ const safemarginVerify = (() => {
     const beta = written(nearest(target.get("beta"), 10n ** 9n));
     const stated = [
       ...["title", "statement", "auditors"].map((key) => [key, manifest.get(key), certificate.get(key)]),
-      ["rule", new Map([["label", manifest.get("rule")]]), certificate.get("rule")],
-      ["beta", beta, limits.get("beta")],
+      ["rule", new Map([["label", manifest.get("rule")]]), certificate.get("rule")], ["beta", beta, limits.get("beta")],
       ...["kappa", "tau"].map((key) => [key, target.get(key), limits.get(key)]),
-      ["sensitive", target.has("sensitive") ? target.get("sensitive") : new Map(), limits.get("sensitive")],
-    ];
+      ["sensitive", target.has("sensitive") ? target.get("sensitive") : new Map(), limits.get("sensitive")], ];
     for (const [key, one, other] of stated) {
       refuse(one === undefined || !same(one, other), `${MANIFEST}: states another ${key} than the certificate`);
     }
@@ -433,18 +353,11 @@ const safemarginVerify = (() => {
       refuse(groups.length !== this.axes.length, `${where}: ${this.name}: has groups of other axes`);
       this.labels = groups.map((each) => [...expect(each, isMap, where).keys()]);
       this.numbers = this.labels.map((labels) => new Map(labels.map((label, number) => [label, number])));
-      this.groupOf = groups.map((each, axis) => {
-        const groupOf = new Map();
-        [...each].forEach(([label, categories], number) => {
-          for (const category of texts(categories, where)) {
-            refuse(groupOf.has(category), `${where}: ${this.name}: ${this.axes[axis]} '${category}' is in two groups`);
-            groupOf.set(category, number);
-          }
-          refuse(!categories.length || label !== categories.join(" | "),
-            `${where}: ${this.name}: ${this.axes[axis]} '${label}': is the name of no group`);
-        });
-        return groupOf;
-      });
+      this.members = groups.map((each) => [...each].map(([label, categories]) => {
+        refuse(!texts(categories, where).length || label !== categories.join(" | "),
+          `${where}: ${this.name}: '${label}': is not the name of its categories`);
+        return categories;
+      }));
       let known = null;
       for (const name of stated.get("files").keys()) {
         if (!isRead(name)) {
@@ -460,7 +373,7 @@ const safemarginVerify = (() => {
       refuse(!known, `${this.name}: no file of it is CSV or JSON`);
       this.statuses = new Set();
       this.printed = new Map(); // by question: groups and option to the count, or null where there is a gap or noise
-      this.rows = [];
+      [this.rows, this.used] = [[], new Map()]; // by question and axis, the groups that are printed
       for (const [question, codes, option, count, status] of known.values()) {
         this.statuses.add(status);
         if (!this.printed.has(question)) this.printed.set(question, new Map());
@@ -468,12 +381,19 @@ const safemarginVerify = (() => {
         this.printed.get(question).set(`${codes}|${option}`, shown ? count : null);
         const { options } = questions.find((each) => each.name === question);
         const labels = codes.map((code, axis) => this.labels[axis][code]);
-        this.rows.push([...(questions.length > 1 ? [question] : []), ...labels, options[option], count, status]);
+        this.rows.push([...(question ? [question] : []), ...labels, options[option], count, status]);
+        if (!this.used.has(question)) this.used.set(question, this.axes.map(() => new Set()));
+        codes.forEach((code, axis) => this.used.get(question)[axis].add(code));
       }
+      this.groupOf = new Map([...this.used].map(([question, used]) => [question, used.map((codes, axis) => {
+        const inside = [...codes].flatMap((code) => this.members[axis][code].map((category) => [category, code]));
+        refuse(new Map(inside).size < inside.length, `${this.name}: a category is in two groups`);
+        return new Map(inside);
+      })]));
     }
 
     cells(name, rows, questions) {
-      const many = questions.length > 1 ? ["question"] : [], cells = new Map();
+      const many = questions[0].name ? ["question"] : [], cells = new Map();
       const columns = [...many, ...this.axes, "option", "count", "status"];
       const byName = new Map(questions.map((question) => [question.name, question]));
       const code = (numbers, text) => {
@@ -526,9 +446,9 @@ const safemarginVerify = (() => {
     for (const question of questions) {
       question.checkTotals(total[0]);
       for (const table of certificate.get("slack") ? [] : tables) {
-        if (table.statuses.has("noised") || table.statuses.has("suppressed")) continue; // not about everybody
+        if (table.statuses.has("noised") || table.statuses.has("suppressed") || !table.printed.has(question.name)) continue;
         const sums = question.options.map(() => 0);
-        for (const [key, count] of table.printed.get(question.name) || []) sums[key.split("|")[1]] += count;
+        for (const [key, count] of table.printed.get(question.name)) sums[key.split("|")[1]] += count;
         refuse(!same(sums, question.totals), `${table.name}: adds up to another total`);
       }
     }
@@ -571,9 +491,7 @@ const safemarginVerify = (() => {
     for (let i = 0; i < Math.min(a.length, b.length); i++) if (a[i] !== b[i]) return a[i].codePointAt(0) - b[i].codePointAt(0);
     return a.length - b.length;
   };
-  const quoted = (text) => {
-    return text.includes("'") ? `"${text}"` : `'${text}'`;
-  };
+  const quoted = (text) => { return text.includes("'") ? `"${text}"` : `'${text}'`; };
   const or = (options) => options.map(quoted).join(" or ");
 
   function percent([n, d]) { // six digits, as "%g" in C: half to even, without zeros at the end
@@ -640,16 +558,20 @@ const safemarginVerify = (() => {
       knows += `, and remember${s} the release of ${cycles.join(" and ")}`;
       knows += ` and believe${s} that nobody who stayed changed their answer`;
     }
-    const claims = questions.map((question) => claim(question, target));
-    const named = unique(claims.map((each) => each.join("\n"))).length > 1;
-    const limits = unique(claims.map(([text], i) => (named ? `(${questions[i].get("question")}) ` : "") + text)).join("; ");
+    const claims = new Map(); // what is said in the same words of several questions is said once
+    for (const question of questions) {
+      const each = claim(question, target), key = JSON.stringify(each);
+      claims.set(key, { each, of: [...(claims.has(key) ? claims.get(key).of : []), question.get("question")] });
+    }
+    const parts = [...claims.values()], counts = parts.map(({ each }) => each[1]).sort().pop(); // protected of every question
+    const limits = parts.map(({ each, of }) => (parts.length > 1 ? `(${of.join(", ")}) ` : "") + each[0]).join("; ");
     const wide = `to an interval no wider than ${tau}`;
     said.push(
       `The onlooker${many ? "s" : ""} ${onlookers.map((each) => quoted(each.get("name"))).join(", ")}, who know${s} ${knows}, ` +
-      `cannot infer that ${limits}. ${claims[0][1]} can be inferred ` +
+      `cannot infer that ${limits}. ${counts} can be inferred ` +
       `${tau ? `${wide} (in small groups: a quarter of their people)` : "exactly"} only for groups of ` +
       `${comma(target.get("kappa"))} people or more that lie within these limits, as all published groups do.` +
-      unique(claims.map((each) => each[2])).join(""));
+      unique(parts.map(({ each }) => each[2])).join(""));
     const sensitive = [...target.get("sensitive")].sort(([a], [b]) => byCode(a, b))
       .flatMap(([axis, names]) => [...names].sort(byCode).map((name) => `${axis} ${name}`));
     if (sensitive.length) {
@@ -683,6 +605,10 @@ const safemarginVerify = (() => {
       if ((people > 0 && people <= 2) || (people && (shown || least <= 0n))) {
         said.push(` The total alone shows how everybody voted${where}; publishing it is the decision of the office.`);
       }
+    }
+    if (questions.length > 1) {
+      said.push(" Each question is about the people who answered it, and no table ties answers to different questions. Somebody " +
+        "who knows how answers to different questions hang together can infer more.");
     }
     if (joint) {
       said.push(" Checked are all combinations of categories that occur, all pairs of columns, the published groups and any two " +
@@ -758,19 +684,20 @@ const safemarginVerify = (() => {
 
   class Proof {
     constructor(question, roll, tables, target) {
-      Object.assign(this, { question, roll, tables, target, witnesses: [], moves: [], width: question.options.length });
+      const published = tables.filter((table) => table.printed.has(question.name));
+      Object.assign(this, { question, roll, tables: published, target, witnesses: [], moves: [], width: question.options.length });
       const everybody = roll.people.reduce((a, b) => a + b, 0);
       refuse(everybody !== question.people, `${ROLL}: has ${comma(everybody)} people; the certificate says ${comma(question.people)}`);
-      this.levelsOf = tables.map((table) => this.published(table));
+      this.levelsOf = published.map((table) => this.published(table));
       this.facts = this.levelsOf.map((level) => [level.name, level, level.printed]);
     }
 
     published(table) {
-      const columns = table.axes.map((axis, i) => {
+      const groupOf = table.groupOf.get(this.question.name), columns = table.axes.map((axis, i) => {
         refuse(!this.roll.axes.includes(axis), `${ROLL}: has no column ${axis}, which ${table.name} has`);
         return this.roll.column(axis).map((name) => {
-          refuse(!table.groupOf[i].has(name), `${table.name}: ${axis} '${name}' is on the roll and in no group`);
-          return table.groupOf[i].get(name);
+          refuse(!groupOf[i].has(name), `${table.name}: ${axis} '${name}' is on the roll and in no group`);
+          return groupOf[i].get(name);
         });
       });
       const level = new Level(table.name, columns, this.roll.people), held = table.printed.get(this.question.name) || new Map();
@@ -945,7 +872,7 @@ const safemarginVerify = (() => {
       });
       refuse(!proof.witnesses.length, `${WITNESSES}: holds no table`);
       member(held, "moves", Array.isArray, WITNESSES).forEach((move, number) => proof.addMove(move, number));
-      for (const level of proof.levels(certificate.get("checked"))) {
+      for (const level of proof.levels(checkedSets(certificate, proof.tables))) {
         await pause(level.name);
         const missing = proof.checkLevel(level);
         refuse(missing, `${WITNESSES}: does not show ${comma(missing)} counts within the limits (${level.name})`);
@@ -999,9 +926,7 @@ const safemarginVerify = (() => {
       const imported = await subtle.importKey("raw", pub.slice(10), { name: "Ed25519" }, false, ["verify"]);
       const signs = (signature, message) => subtle.verify({ name: "Ed25519" }, imported, signature, message);
       valid = await signs(mark.slice(10), blake2b(files.get(MANIFEST))) && await signs(whole, Uint8Array.from([...mark.slice(10), ...comment]));
-    } catch {
-      return false;
-    }
+    } catch { return false; }
     refuse(!valid, `${SIGNATURE}: does not sign ${MANIFEST} as it is; one of them was changed`);
     return true;
   }
@@ -1027,11 +952,11 @@ const safemarginVerify = (() => {
         [key !== null && !isSigned, "the signature: this browser has no Ed25519."],
         [key === null, "who made the files: without a signature and a key, they agree with each other at most."],
         [certificate.get("rule").get("label") === "rerun", RULE_NOTE],
+        [(certificate.get("figures") || []).length, "that the files of derived figures follow from the tables."],
         [certificate.get("noise").length, "how the noise was drawn, and what noised counts disclose."],
         [certificate.get("slack"), "why totals disagree."],
         [certificate.get("earlier").get("cycles").length, "what earlier releases add, and whether all of them are listed."],
-        [true, "the counts themselves, the roll, and what onlookers know that is not stated."],
-      ];
+        [true, "the counts themselves, the roll, and what onlookers know that is not stated."], ];
       result.unchecked.push(...notes.filter(([applies]) => applies).map(([, note]) => note));
       result.statement = statement(certificate, "not shown");
     } catch (error) {

@@ -35,18 +35,16 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-SCHEMA = 2
 MANIFEST, CERTIFICATE, PAGE, SIGNATURE = "manifest.json", "certificate.json", "index.html", "manifest.json.minisig"
-ROLL, WITNESSES = "roll.csv", "witnesses.json"
+SCHEMA, ROLL, WITNESSES = 2, "roll.csv", "witnesses.json"
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
 EXIT_CODES = {HOLDS: 0, FAILS: 1, NOT_CHECKED: 3}
 DEFAULTS: dict[str, Any] = {"beta": Fraction(1, 20), "kappa": 30, "tau": 3}
 COUNTED, STATUSES = ("exact", "merged"), ("exact", "merged", "noised", "suppressed")
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "\xa0": " "})
 PAGE_ROWS = 2000  # of a table; the page says how many more there are
-RESERVED = ("question", "option", "count", "status")
-KEYS = "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors "
-CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+KEYS = "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors"
+CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"  # would move a cursor
 LARGEST = 2**30  # bytes of one file; a folder that somebody sends may hold anything
 QUOTE = r"^'(?='*[=+@-])"  # before a label that a spreadsheet would run
 Files = dict[str, bytes]
@@ -212,11 +210,12 @@ def check_files(files: Files, result: Result) -> dict[str, Any]:
     for name, document in ((MANIFEST, manifest), (CERTIFICATE, certificate)):
         kind = [expect(document, dict, name).get(key) for key in ("schema", "kind")]
         refuse(not same(kind, [SCHEMA, "release"]), f"{name}: is not of a release, or of another schema than {SCHEMA}")
-    only(certificate, KEYS + "statement", CERTIFICATE)
+    figures = texts(certificate.get("figures", []), CERTIFICATE)  # files that only some releases have
+    only({**certificate, "figures": figures}, KEYS + " statement figures", CERTIFICATE)
     listed = [member(table, "files", dict, f"{CERTIFICATE}: tables") for table in certificate["tables"]]
     hashes = {name: mark for each in listed for name, mark in each.items()}
-    others = {name: manifest["files"][name] for name in (CERTIFICATE, PAGE)}
-    once = {**hashes, **others} == manifest["files"] and len(hashes) == sum(map(len, listed))
+    others = {name: manifest["files"][name] for name in (CERTIFICATE, PAGE, *figures)}
+    once = {**hashes, **others} == manifest["files"] and len(manifest["files"]) == sum(map(len, [others, *listed]))
     refuse(not once, f"{MANIFEST}: names other files or hashes than the certificate")
     target = member(manifest, "target", dict, MANIFEST)
     beta = written(Fraction(member(target, "beta", float, MANIFEST)).limit_denominator(10**9))
@@ -236,29 +235,21 @@ class Table:
         where = f"{CERTIFICATE}: tables"
         self.name = member(only(stated, "name axes groups files", where), "name", str, where)
         self.axes = texts(member(stated, "axes", list, where), where)
-        refuse(bool(set(self.axes) & set(RESERVED)), f"{where}: an axis has the name of another column")
+        reserved = {"question", "option", "count", "status"} & set(self.axes)
+        refuse(reserved, f"{where}: an axis has the name of another column")
         groups = member(stated, "groups", list, where)
         refuse(len(groups) != len(self.axes), f"{where}: {self.name}: has groups of other axes")
         self.labels = [list(expect(each, dict, where)) for each in groups]
-        self.numbers = [numbered(labels) for labels in self.labels]
-        self.group_of: list[dict[str, int]] = []
-        for axis, each in zip(self.axes, groups):
-            group_of: dict[str, int] = {}
-            for number, (label, categories) in enumerate(each.items()):
-                for category in texts(categories, where):
-                    refuse(category in group_of, f"{where}: {self.name}: {axis} {category!r} is in two groups")
-                    group_of[category] = number
-                wrong = not categories or label != " | ".join(categories)
-                refuse(wrong, f"{where}: {self.name}: {axis} {label!r}: is not the name of its categories")
-            self.group_of.append(group_of)
+        self.numbers = list(map(numbered, self.labels))
+        self.members = [[texts(each[label], where) for label in each] for each in groups]
+        for label, names in (pair for each in groups for pair in each.items()):
+            wrong = not names or label != " | ".join(names)
+            refuse(wrong, f"{where}: {self.name}: {label!r}: is not the name of its categories")
         # What is printed, by question: (groups, option) -> count, or None where there is a gap or noise.
         self.printed: dict[str, dict[tuple[tuple[int, ...], int], int | None]] = {}
         self.statuses: set[str] = set()
-        self._read(stated["files"], files, questions, result)
-
-    def _read(self, names: Mapping[str, str], files: Files, questions: Sequence[Question], result: Result) -> None:
         known: dict[Any, Any] = {}
-        for name in names:
+        for name in stated["files"]:
             if not is_read(name):
                 result.unchecked.append(FORMAT_NOTE.format(name))
                 continue
@@ -269,14 +260,22 @@ class Table:
         refuse(not known, f"{self.name}: no file of it is CSV or JSON")
         by_name = {question.name: question.options for question in questions}
         self.rows: list[list[Any]] = []  # as the page embeds them
-        for (name, groups, option), (count, status) in known.items():
+        for (name, codes, option), (count, status) in known.items():
             self.statuses.add(status)
-            self.printed.setdefault(name, {})[groups, option] = count if status in COUNTED else None
-            labels = [*([name] if len(by_name) > 1 else []), *(each[code] for each, code in zip(self.labels, groups))]
+            self.printed.setdefault(name, {})[codes, option] = count if status in COUNTED else None
+            labels = [*([name] if name else []), *(each[code] for each, code in zip(self.labels, codes))]
             self.rows.append([*labels, by_name[name][option], count, status])
+        self.group_of = {name: self._groups(printed) for name, printed in self.printed.items()}
+
+    def _groups(self, printed: Mapping[Any, Any]) -> list[dict[str, int]]:
+        """Per axis the group of every category, of those that are printed for one question."""
+        used = [sorted(set(codes)) for codes in zip(*(groups for groups, _ in printed))]
+        pairs = [[(name, n) for n in numbers for name in each[n]] for each, numbers in zip(self.members, used)]
+        refuse(any(len(dict(each)) < len(each) for each in pairs), f"{self.name}: a category is in two groups")
+        return [dict(each) for each in pairs]
 
     def _cells(self, name: str, rows: list[Any], questions: Sequence[Question]) -> dict[Any, Any]:
-        many, by_name = ["question"][: len(questions) - 1], {question.name: question for question in questions}
+        many, by_name = [key for key in ["question"] if questions[0].name], {each.name: each for each in questions}
         columns, cells = [*many, *self.axes, "option", "count", "status"], dict[Any, Any]()
         for number, row in enumerate(rows, 1):
             where = f"{name}: row {number}"
@@ -284,8 +283,7 @@ class Table:
             question = by_name.get(row["question"] if many else questions[0].name)
             codes = tuple(numbers.get(row[axis], -1) for axis, numbers in zip(self.axes, self.numbers))
             option = question.numbers.get(row["option"], -1) if question else -1
-            unknown = option < 0 or -1 in codes
-            refuse(unknown, f"{where}: has a label or an option that the certificate does not list")
+            refuse(option < 0 or -1 in codes, f"{where}: has a label or an option that the certificate does not list")
             key = (question.name if question else "", codes, option)
             refuse(key in cells, f"{where}: occurs twice")
             cells[key] = (self._count(where, row["count"], row["status"]), row["status"])
@@ -364,7 +362,7 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
             printed, sums = table.printed.get(question.name, {}), [0] * len(question.options)
             for (_, option), count in printed.items():
                 sums[option] += count or 0
-            whole = table.statuses <= set(COUNTED)  # then it is about everybody
+            whole = table.statuses <= set(COUNTED) and bool(printed)  # then it is about everybody
             refuse(whole and sums != question.totals, f"{table.name}: adds up to another total")
     agree = same(certificate["checked"], checked_sets(certificate, tables))
     refuse(not agree, f"{CERTIFICATE}: checked: are other sets of axes")
@@ -382,8 +380,8 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     refuse(min(numbers) < 0 or not isinstance(certificate["title"], str), f"{CERTIFICATE}: has a number below 0")
     for each in member(certificate, "noise", list, CERTIFICATE):
         member(only(each, "epsilon", f"{CERTIFICATE}: noise"), "epsilon", str, f"{CERTIFICATE}: noise")
-    is_noised = any("noised" in table.statuses for table in tables)
-    refuse(is_noised != bool(certificate["noise"]), f"{CERTIFICATE}: noise: is not what the tables have")
+    wrong = any("noised" in table.statuses for table in tables) != bool(certificate["noise"])
+    refuse(wrong, f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
         result.warnings += [f"{name} is weaker than its default, {DEFAULTS[name]}."] if limit < DEFAULTS[name] else []
@@ -402,6 +400,7 @@ def checked_sets(certificate: Mapping[str, Any], tables: Sequence[Any]) -> list[
 # 3. The statement: a function of the fields, so that nothing can be stated that is not a field, and no field twice.
 BOTH_NOTE = ' (secrets = "both" asks for the first)'
 FORMAT_NOTE = "that {} prints the same as the other formats of its table."
+FIGURES_NOTE = "that the files of derived figures follow from the tables."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
 
 
@@ -422,14 +421,16 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if earlier["cycles"]:
         knows += f", and remember{s} the release of {' and '.join(earlier['cycles'])}"
         knows += f" and believe{s} that nobody who stayed changed their answer"
-    claims = [_claim(question, target) for question in certificate["questions"]]
-    names_of = [f"({question['question']}) " if len(set(claims)) > 1 else "" for question in certificate["questions"]]
-    limits = "; ".join(dict.fromkeys(f"{name}{claim[0]}" for name, claim in zip(names_of, claims)))
+    claims: dict[tuple[str, str, str], list[str]] = {}
+    for question in certificate["questions"]:
+        claims.setdefault(_claim(question, target), []).append(question["question"])
+    limits = "; ".join(f"({', '.join(of)}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
+    counts = max(claim[1] for claim in claims)  # what is protected of every question
     tau, near = target["tau"], f"to an interval no wider than {target['tau']}" if target["tau"] else "exactly"
     small = " (in small groups: a quarter of their people)" if tau else ""
-    yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {claims[0][1]} "
-    yield f"can be inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these "
-    yield f"limits, as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
+    yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {counts} can be "
+    yield f"inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these limits, "
+    yield f"as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
     sensitive = [f"{axis} {name}" for axis, names in sorted(target["sensitive"].items()) for name in sorted(names)]
     if sensitive:
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
@@ -465,6 +466,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
             yield f" The total alone shows how everybody voted{where}; publishing it is the decision of the office."
+    if len(certificate["questions"]) > 1:
+        yield " Each question is about the people who answered it, and no table ties answers to different questions."
+        yield " Somebody who knows how answers to different questions hang together can infer more."
     if "joint" in rolls:
         yield " Checked are all combinations of categories that occur, all pairs of columns, the published groups and "
         yield "any two of them together. What the total, the roll and facts disclose by themselves does not count."
@@ -564,7 +568,8 @@ class Proof:
     """The witnesses of one question, and the check of every cell."""
 
     def __init__(self, question: Question, roll: Roll, tables: Sequence[Table], target: Mapping[str, Any]) -> None:
-        self.question, self.roll, self.tables, self.target = question, roll, tables, target
+        self.question, self.roll, self.target = question, roll, target
+        self.tables = tables = [table for table in tables if question.name in table.printed]
         self.count = len(question.options)
         people = sum(roll.people)
         refuse(people != question.people, f"{ROLL}: has {people:,} people; the certificate says {question.people:,}")
@@ -576,7 +581,7 @@ class Proof:
     def _published(self, table: Table) -> Level:
         """The cells of a published table; a combination that has people and no row is a finding."""
         codes = []
-        for axis, group_of in zip(table.axes, table.group_of):
+        for axis, group_of in zip(table.axes, table.group_of[self.question.name]):
             refuse(axis not in self.roll.axes, f"{ROLL}: has no column {axis}, which {table.name} has")
             unknown = sorted(set(self.roll.column(axis)) - set(group_of))
             refuse(unknown, f"{table.name}: {axis} {unknown[:1]} is on the roll and in no group")
@@ -638,16 +643,15 @@ class Proof:
                 sums[at] = sums.get(at, 0) + step
             changed = any(step and printed[option][cell] is not None for (option, cell), step in sums.items())
             refuse(changed, f"{name}: changes a count of {fact}")
-        self.moves.append((start, [(profile, option, step) for (profile, option), step in steps.items() if step]))
+        self.moves.append((start, [[(at, n) for (at, o), n in steps.items() if o == i] for i in range(self.count)]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
         """Full profiles, the stated sets of axes, published groups, and published groups two by two."""
         people, sensitive = self.roll.people, self.target["sensitive"]
         yield Level("full profiles", self.roll.profiles, people)
         for axes in sets:
-            columns = [self.roll.column(axis) for axis in axes]
             never = [(name,) for name in sensitive.get(axes[0], ())] if len(axes) == 1 else ()
-            yield Level(" x ".join(axes), list(zip(*columns)), people, never)
+            yield Level(" x ".join(axes), list(zip(*map(self.roll.column, axes))), people, never)
         yield from (level for table, level in zip(self.tables, self.levels_of) if table.axes)
         for one, other in combinations(zip(self.tables, self.levels_of), 2):
             if one[0].axes and other[0].axes and not set(one[0].axes) & set(other[0].axes):
@@ -685,12 +689,11 @@ class Proof:
         """Per cell the least and the most who chose within some options, over all witnesses and moves."""
         values = [[sum(each) for each in zip(*(by[option] for option in options))] for by in sums]
         least, most = [min(each) for each in zip(*values)], [max(each) for each in zip(*values)]
-        wanted, cell_of = set(options), level.cell_of
         for start, steps in self.moves:
             changed: dict[int, int] = {}
-            for profile, option, step in steps:
-                if option in wanted:
-                    changed[cell_of[profile]] = changed.get(cell_of[profile], 0) + step
+            for profile, step in (each for option in options for each in steps[option]):
+                cell = level.cell_of[profile]
+                changed[cell] = changed.get(cell, 0) + step
             for cell, step in changed.items():
                 value = values[start][cell] + step
                 least[cell], most[cell] = min(least[cell], value), max(most[cell], value)
@@ -698,13 +701,10 @@ class Proof:
 
     def _printed(self, level: Level, cell: int, options: Sequence[int], limit: int) -> bool:
         """Whether a table prints just this cell, with a count within the limit."""
-        for published in self.levels_of:
-            at = level.alike(published).get(cell)
-            if at is not None and published.people[at] == level.people[cell]:
-                counts = [published.printed[option][at] for option in options]
-                if None not in counts and sum(count or 0 for count in counts) <= limit:
-                    return True
-        return False
+        places = [(each.printed, each.people, level.alike(each).get(cell, -1)) for each in self.levels_of]
+        alike = [(printed, at) for printed, people, at in places if at >= 0 and people[at] == level.people[cell]]
+        counts: list[list[Any]] = [[printed[option][at] for option in options] for printed, at in alike]
+        return any(None not in each and sum(each) <= limit for each in counts)
 
 
 def check_auditors(stated: Any, auditors: Files, questions: list[Question], tables: list[Table], into: Result) -> None:
@@ -738,7 +738,7 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
         refuse(not proof.witnesses, f"{WITNESSES}: holds no table")
         for number, move in enumerate(member(held, "moves", list, WITNESSES)):
             proof.add_move(move, number)
-        for level in proof.levels(stated["checked"]):
+        for level in proof.levels(checked_sets(stated, proof.tables)):
             missing = proof.check_level(level)
             first = [level.keys[level.cell_of.index(cell)] for cell in missing[:1]]
             refuse(
@@ -857,6 +857,7 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
             (auditors is None, "the statement: it needs the folder `auditors`, for those who may hold it."),
             (key is None, "who made the files: without a signature and a key, they agree with each other at most."),
             (certificate["rule"]["label"] == "rerun", RULE_NOTE),
+            (certificate.get("figures"), FIGURES_NOTE),
             (certificate["noise"], "how the noise was drawn, and what noised counts disclose."),
             (certificate["slack"], "why totals disagree."),
             (certificate["earlier"]["cycles"], "what earlier releases add, and whether all of them are listed."),
@@ -890,7 +891,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"{error.filename}: cannot be read ({error.strerror})", file=sys.stderr)
         return 2
-    # Characters of a forged file that would move the cursor of a terminal, or turn its writing around, are not printed.
     lines = [re.sub(CONTROL, "?", line) for line in result.lines()]
     print(json.dumps({"outcome": result.outcome, **vars(result)}, indent=2) if said.json else "\n".join(lines))
     return 0 if said.files_only and result.outcome == NOT_CHECKED else EXIT_CODES[result.outcome]

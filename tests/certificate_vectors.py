@@ -128,6 +128,26 @@ def released(seed: int, place: Path) -> Vector | None:
     return Vector(f"release {seed}", folder(place / "published"), auditors, expected(auditors))
 
 
+def surveyed(seed: int, place: Path) -> Vector | None:
+    """A release of two or three questions about the same people, some of whom left one out."""
+    rng = random.Random(seed)
+    names, axes = ["pay", "hours", "plan"][: rng.randint(2, 3)], ["x", "y"]
+    rows: dict[tuple[str, ...], int] = {}
+    for _ in range(rng.choice([300, 900, 2000])):
+        answers = [rng.choice(["good", "bad", "bad", "none"][: rng.randint(2, 4)]) for _ in names]
+        answers = [answer if rng.random() < 0.95 else "" for answer in answers]
+        key = (f"x{rng.randint(0, 3)}", f"y{min(rng.randint(0, 3), rng.randint(0, 3))}", *answers)
+        rows[key] = rows.get(key, 0) + 1
+    data = [dict(zip((*axes, *names), key, strict=True)) | {"n": n} for key, n in sorted(rows.items())]
+    try:
+        made = release(data, answers=names, count="n", by=axes, target=Target(kappa=rng.choice([10, 30])))
+    except (RefusedError, InputError):
+        return None
+    made.write(place)
+    auditors = folder(place / "auditors") if (place / "auditors").is_dir() else None
+    return Vector(f"survey {seed}", folder(place / "published"), auditors, expected(auditors))
+
+
 def expected(auditors: Files | None) -> str:
     """What a checker must say of a true certificate: witnesses show the statement, and nothing else does."""
     return "holds" if auditors is not None and WITNESSES in auditors else "not checked"
@@ -148,7 +168,7 @@ def written(seed: int) -> Vector:
     people = len(cells) * 2 * half
     questions = ["", "pay", "hours"][: rng.choice([1, 2, 3])]
     questions = questions if len(questions) == 1 else questions[1:] + ["plan's"][: len(questions) - 2]
-    many = len(questions) > 1
+    many = bool(questions[0])
     tables: list[Document] = []
     files: Files = {}
     page = ""
@@ -397,7 +417,10 @@ def outcomes(name: str, path: tuple[Any, ...], put: Any, vector: Vector) -> str:
 def file_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
     """Moved, added, removed and exchanged files; texts that two programs may read in two ways."""
     published, auditors, name = vector.published, vector.auditors, vector.name
-    table = next(each for each in published if each.endswith(".csv") and not each.endswith(".sdmx.csv"))
+    named = [each for table in loads(published[CERTIFICATE])["tables"] for each in table["files"]]
+    table = next((each for each in named if each.endswith(".csv") and not each.endswith(".sdmx.csv")), "")
+    if not table:  # in other formats only: those of the next vector are attacked
+        return
 
     def forged(what: str, files: Files, seal: bool = True, why: str = "", **more: Any) -> Vector:
         made = replace(vector, published=files, **more)
@@ -497,7 +520,8 @@ def proof_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
     """Wrong rolls and wrong witnesses, with every hash made anew."""
     auditors = vector.auditors
     assert auditors is not None
-    roll = auditors["roll.csv"].decode()
+    name = loads(auditors[WITNESSES])["questions"][0]["roll"]
+    roll = auditors[name].decode()
     head, *rows = roll.splitlines()
     labels, _, people = rows[0].rpartition(",")
 
@@ -515,14 +539,12 @@ def proof_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
         "another column": roll.replace("people", "count", 1),
         "a column twice": "\n".join([f"people,{head}", *(f"1,{row}" for row in rows)]) + "\n",
     }.items():
-        yield forged(f"roll with {what}", {**auditors, "roll.csv": content.encode()})
+        yield forged(f"roll with {what}", {**auditors, name: content.encode()})
     if len(rows) > 1 and rows[0].rpartition(",")[2] != rows[-1].rpartition(",")[2]:
         swapped = [rows[-1].rpartition(",")[0] + "," + people, *rows[1:-1], labels + "," + rows[-1].rpartition(",")[2]]
-        yield forged("roll in another order", {**auditors, "roll.csv": ("\n".join([head, *swapped]) + "\n").encode()})
+        yield forged("roll in another order", {**auditors, name: ("\n".join([head, *swapped]) + "\n").encode()})
     zero = "\n".join([head, *rows, ",".join(["zz"] * head.count(",") + ["0"])]) + "\n"
-    yield forged(
-        "roll with nobody more", {**auditors, "roll.csv": zero.encode()}, why="rows with 0 people do not count"
-    )
+    yield forged("roll with nobody more", {**auditors, name: zero.encode()}, why="rows with 0 people do not count")
     if "rule.json" in auditors:
         yield forged("another rule", {**auditors, "rule.json": b"{}"}, why=WHY_RULE)
     proof = loads(auditors[WITNESSES])
@@ -555,6 +577,8 @@ def proof_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
     if true == "fails" and options > 1:
         alone = replace(proofs("one witness alone", tables[:1], moves=[], fixed=[]), outcome="fails or holds")
         yield alone
+    if name != "roll.csv":
+        return
     own = replace(vector, roll=auditors["roll.csv"], name=f"{vector.name}: one's own roll", why="the same roll")
     yield own
     wrong = "\n".join([head, f"{labels},{int(people) + 1}", *rows[1:]]) + "\n"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import QUESTIONS, SourceFile
+from safemargin.bounds.certificate import SourceFile
 from safemargin.core import InputError, Onlooker, PublishedTable
 from safemargin.io import (
     MANIFEST,
@@ -62,7 +62,7 @@ def refuse_questions(files: Sequence[object]) -> None:
         manifest = Path(file).parent / MANIFEST if isinstance(file, str | Path) else None
         if manifest is not None and manifest.is_file():
             stated = read_json(manifest)
-            if isinstance(stated, dict) and stated.get("kind") == QUESTIONS:
+            if isinstance(stated, dict) and isinstance(stated.get("questions"), list):
                 raise InputError(
                     f"{file}: holds several questions about the same people; give files with the rows of one question, "
                     "without the column 'question'"

@@ -5,6 +5,7 @@ the confidential roll beyond what the published tables and their groups say.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +43,55 @@ def certificate_fields(
     fields["checked"] = checker.checked_sets(fields, publication.tables)
     fields["statement"] = checker.statement(fields)
     return fields
+
+
+def combined_fields(names: Sequence[str], each: Sequence[Fields], rule: str, title: str) -> Fields:
+    """The fields of several questions as those of one certificate; `each` are the fields of every question by itself.
+
+    A table has the groups of all questions that it is published for: those of one question are the ones it prints.
+    Whatever is stated once is as weak as the weakest of them.
+    """
+    tables: dict[str, Fields] = {}
+    for own in each:
+        for table in own["tables"]:
+            known = tables.setdefault(table["name"], {**table, "groups": [{} for _ in table["axes"]]})
+            for groups, more in zip(known["groups"], table["groups"], strict=True):
+                assert all(groups.get(name, members) == members for name, members in more.items())
+                groups.update(more)
+    earlier = [own["earlier"] for own in each]
+    cycles = list(dict.fromkeys(cycle for one in earlier for cycle in one["cycles"]))
+    held = [one["held"] for one in earlier if one["cycles"]]
+    fields: Fields = {
+        **each[0],
+        "title": title,
+        "questions": [{**own["questions"][0], "question": name} for name, own in zip(names, each, strict=True)],
+        "tables": list(tables.values()),
+        "onlookers": [
+            {**same[0], "earlier": any(one["earlier"] for one in same)}
+            for same in zip(*(own["onlookers"] for own in each), strict=True)
+        ],
+        "rule": {"label": rule},
+        "earlier": {
+            "cycles": cycles,
+            "held": max(held, key=HELD.index) if held else "not",
+            "net": any(one["net"] for one in earlier),
+        },
+        "unproved": sum(own["unproved"] for own in each),
+    }
+    fields["checked"] = checker.checked_sets(fields, [_Axes(table["axes"]) for table in fields["tables"]])
+    fields["statement"] = checker.statement(fields)
+    return fields
+
+
+HELD = ("jointly", "group by group", "not")
+"""How earlier releases were held together with one, the strongest first."""
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """A table, of which only the axes count."""
+
+    axes: Sequence[str]
 
 
 def _target(target: Target) -> Fields:

@@ -224,7 +224,7 @@ def _pass_questions(inputs: QuestionInputs, progress: Progress, command: str) ->
         if not draft.is_sound:
             raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
         progress("writing")
-        return _issued(draft, questions_files(draft, inputs.project), {}, None)
+        return _issued(draft, *questions_files(draft, inputs), None)
 
 
 def pass_gate(

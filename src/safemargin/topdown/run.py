@@ -115,6 +115,7 @@ def release(
         _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         public = _working(folder)
         drawn = _drawn_in_spark(counted, public, progress)  # nothing is written before
+        _make_private(public)
         write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
         for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
@@ -281,7 +282,21 @@ def _finished(folder: Path, public: Folder) -> Folder:
             move_draft(public.path, folder / PUBLISHED)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    try:
+        (folder / PUBLISHED).chmod(0o755)  # here, so that a run that was killed before is completed
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
     return Folder(folder / PUBLISHED)
+
+
+def _make_private(public: Folder) -> None:
+    """Until all of a release is there, nobody else can look at any of it."""
+    if public.path.name == UNFINISHED:
+        try:
+            public.path.mkdir(0o700, parents=True, exist_ok=True)
+            public.path.chmod(0o700)
+        except OSError as error:
+            raise OutputError(f"{public.path}: cannot be written ({error.strerror})") from None
 
 
 @contextmanager
