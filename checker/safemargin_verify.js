@@ -466,11 +466,17 @@ const safemarginVerify = (() => {
     refuse(!held || !known, `${CERTIFICATE}: earlier: says otherwise than the onlookers, or something unknown`);
     const rule = only(certificate.get("rule"), "label", `${CERTIFICATE}: rule`).get("label");
     refuse(rule !== "rerun" && rule !== "not shown", `${CERTIFICATE}: rule: is unknown`);
-    for (const each of expect(certificate.get("noise"), Array.isArray, CERTIFICATE)) {
-      member(only(each, "epsilon", `${CERTIFICATE}: noise`), "epsilon", isText, `${CERTIFICATE}: noise`);
-    }
-    const noised = tables.some((table) => table.statuses.has("noised"));
-    refuse(noised !== certificate.get("noise").length > 0, `${CERTIFICATE}: noise: is not what the tables have`);
+    const noise = certificate.get("noise").map((each) => only(each, "epsilon posterior omitted", "noise"));
+    const posterior = noise.flatMap((each) => expect(each.get("posterior"), Array.isArray, "noise"));
+    const words = [...posterior.flatMap((group) => [...only(group, "axis group chance secret draw", "noise").values()]),
+      ...noise.map((each) => each.get("epsilon"))];
+    const ids = (items) => [...new Set(items.map((item) => JSON.stringify(item)))].sort();
+    const noised = ids(tables.flatMap((table) =>
+      table.rows.filter((row) => row[row.length - 1] === "noised").map((row) => [table.axes[0], row[row.length - 4]])));
+    const claimed = ids(posterior.map((group) => [group.get("axis"), group.get("group")]));
+    const some = noise.some((each) => claimed.length || !texts(each.get("omitted"), "noise").length);
+    const fits = same(claimed, noised) || !claimed.length;
+    refuse(noised.length > 0 !== some || !fits || !words.every(isText), `${CERTIFICATE}: noise: is not what the tables have`);
     refuse(statement(certificate) !== certificate.get("statement"), `${CERTIFICATE}: its statement does not follow from it`);
     if (less(beta, DEFAULTS.beta)) result.warnings.push("beta is weaker than its default, 1/20.");
     if (kappa < DEFAULTS.kappa) result.warnings.push("kappa is weaker than its default, 30.");
@@ -578,8 +584,16 @@ const safemarginVerify = (() => {
       const more = sensitive.length > 10 ? ` and ${comma(sensitive.length - 10)} more` : "";
       said.push(` The counts of ${sensitive.slice(0, 10).join("; ")}${more}, which are sensitive, cannot be inferred ${tau ? wide : "exactly"}.`);
     }
-    const noise = certificate.get("noise").map((each) => each.get("epsilon")).join(" and ");
-    if (certificate.get("noise").length) said.push(` Noised counts of large groups are close to the true ones (noise of epsilon ${noise}).`);
+    const noise = certificate.get("noise");
+    if (noise.length) {
+      const epsilons = noise.map((each) => each.get("epsilon")).join(" and ");
+      said.push(` Noised counts of large groups are close to the true ones (noise of epsilon ${epsilons}).`);
+      const groups = noise.flatMap((each) => each.get("posterior")).sort((a, b) => byCode(a.get("chance"), b.get("chance")));
+      for (const group of groups.slice(-1)) {
+        said.push(` To somebody who takes all counts as equally probable, the probability that ${group.get("axis")} ` +
+          `${group.get("group")} is beyond a limit is ${group.get("chance")} (the draw of noised groups: ${group.get("draw")}).`);
+      }
+    }
     const [slack, unproved] = [certificate.get("slack"), certificate.get("unproved")];
     if (slack) said.push(` Totals disagree: every published count may be off by ${comma(slack)}.`);
     if (unproved) said.push(` For ${comma(unproved)} counts only fractional tables show it, which is no proof.`);

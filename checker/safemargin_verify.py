@@ -249,10 +249,8 @@ class Table:
         self.printed: dict[str, dict[tuple[tuple[int, ...], int], int | None]] = {}
         self.statuses: set[str] = set()
         known: dict[Any, Any] = {}
-        for name in stated["files"]:
-            if not is_read(name):
-                result.unchecked.append(FORMAT_NOTE.format(name))
-                continue
+        result.unchecked += [FORMAT_NOTE.format(name) for name in stated["files"] if not is_read(name)]
+        for name in filter(is_read, stated["files"]):
             rows = (parse_csv if name.endswith(".csv") else parse_json)(name, files[name])
             cells = self._cells(name, expect(rows, list, name), questions)
             refuse(bool(known) and cells != known, f"{name}: prints other rows than the other formats of {self.name}")
@@ -377,10 +375,14 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     refuse(not held or not known, f"{CERTIFICATE}: earlier: says otherwise than the onlookers, or something unknown")
     refuse(certificate["rule"] not in ({"label": "rerun"}, {"label": "not shown"}), f"{CERTIFICATE}: rule: is unknown")
     numbers = [member(certificate, key, int, CERTIFICATE) for key in ("slack", "unproved")]
-    refuse(min(numbers) < 0 or not isinstance(certificate["title"], str), f"{CERTIFICATE}: has a number below 0")
-    for each in member(certificate, "noise", list, CERTIFICATE):
-        member(only(each, "epsilon", f"{CERTIFICATE}: noise"), "epsilon", str, f"{CERTIFICATE}: noise")
-    wrong = any("noised" in table.statuses for table in tables) != bool(certificate["noise"])
+    refuse(min(numbers) < 0 or type(certificate["title"]) is not str, f"{CERTIFICATE}: has a number below 0")
+    noise = [only(each, "epsilon posterior omitted", "noise") for each in expect(certificate["noise"], list, "noise")]
+    groups = [only(group, "axis group chance secret draw", "noise") for each in noise for group in each["posterior"]]
+    said = [*(text for group in groups for text in group.values()), *(each["epsilon"] for each in noise)]
+    noised = {(table.axes[0], row[-4]) for table in tables for row in table.rows if row[-1] == "noised"}
+    stated = {(group["axis"], group["group"]) for group in groups}
+    clear = bool(noised) == any(stated or not texts(each["omitted"], "noise") for each in noise)
+    wrong = not clear or stated not in (noised, set()) or any(type(text) is not str for text in said)
     refuse(wrong, f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
@@ -398,7 +400,6 @@ def checked_sets(certificate: Mapping[str, Any], tables: Sequence[Any]) -> list[
 
 
 # 3. The statement: a function of the fields, so that nothing can be stated that is not a field, and no field twice.
-BOTH_NOTE = ' (secrets = "both" asks for the first)'
 FORMAT_NOTE = "that {} prints the same as the other formats of its table."
 FIGURES_NOTE = "that the files of derived figures follow from the tables."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
@@ -438,6 +439,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if certificate["noise"]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
+        for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
+            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
+            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -450,10 +454,8 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         yield "what somebody can infer who runs the program on other answers was not shown."
     if earlier["cycles"]:
         yield " What the totals of all cycles disclose by themselves is not covered."
-        if earlier["held"] == "group by group":
-            yield " Earlier releases were compared group by group, not all together."
-        elif earlier["held"] == "not":
-            yield " Earlier releases were not held together with this one."
+        held = {"jointly": "", "group by group": " Earlier releases were compared group by group, not all together."}
+        yield held.get(earlier["held"], " Earlier releases were not held together with this one.")
         if earlier["net"]:
             yield " Between cycles only net changes of the roll are compared: if people of one kind came and others "
             yield "of it left at once, they are not covered."
@@ -461,8 +463,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [option for option in question["options"] if shares.get((option,)) == 0]
         where, people = f" ({question['question']})" if question["question"] else "", question["people"]
-        if nobody:
-            yield f" The total says that nobody chose {quoted(nobody)}{where}."
+        yield f" The total says that nobody chose {quoted(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
             yield f" The total alone shows how everybody voted{where}; publishing it is the decision of the office."
@@ -476,7 +477,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
 
 def _claim(question: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[str, str, str]:
     """The limits of one question in words, of which counts they speak, and what is not protected."""
-    beta, options = Fraction(target["beta"]), question["options"]
+    beta, kappa, options = Fraction(target["beta"]), target["kappa"], question["options"]
     low, high = f"{float(100 * beta):g} %", f"{float(100 * (1 - beta)):g} %"
     shares = {frozenset(each["options"]): Fraction(each["share"]) for each in question["secrets"]}
     every, singles = frozenset(options), [frozenset([option]) for option in options]
@@ -504,7 +505,7 @@ def _claim(question: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[str,
     listed = [f"that people chose {quoted(free)}"] if free else []
     if below != options:
         listed += ["that nobody chose an option", "that all chose among several"]
-        listed += [f"and small counts in groups of {target['kappa']:,} people or more" + BOTH_NOTE]
+        listed += [f'and small counts in groups of {kappa:,} people or more (secrets = "both" asks for the first)']
     return text + least, "A count above 0 of these", f" Not protected: {', '.join(listed)}." if listed else ""
 
 
@@ -536,6 +537,7 @@ class Roll:
         return {frozenset(zip(self.axes, each)): people for each, people in zip(plain, self.people)}
 
     def column(self, axis: str) -> list[str]:
+        refuse(axis not in self.axes, f"{ROLL}: has no column {axis}")
         return [profile[self.axes.index(axis)] for profile in self.profiles]
 
 
@@ -582,7 +584,6 @@ class Proof:
         """The cells of a published table; a combination that has people and no row is a finding."""
         codes = []
         for axis, group_of in zip(table.axes, table.group_of[self.question.name]):
-            refuse(axis not in self.roll.axes, f"{ROLL}: has no column {axis}, which {table.name} has")
             unknown = sorted(set(self.roll.column(axis)) - set(group_of))
             refuse(unknown, f"{table.name}: {axis} {unknown[:1]} is on the roll and in no group")
             codes.append([group_of[name] for name in self.roll.column(axis)])
@@ -612,11 +613,10 @@ class Proof:
         for entry in (only(each, "axis groups", "fixed") for each in stated):
             axis, groups = member(entry, "axis", str, "fixed"), member(entry, "groups", list, "fixed")
             of = {name: number for number, group in enumerate(groups) for name in texts(group, "fixed")}
-            refuse(axis not in self.roll.axes, f"{WITNESSES}: fixed: there is no axis {axis!r}")
             keys = [of.get(name, -1) for name in self.roll.column(axis)]
             level, order = Level(axis, keys, self.roll.people), list(dict.fromkeys(keys))
-            sums = [zip(order, level.added(column)) for column in self.witnesses[0]]
-            fixed = [[None if key == -1 else count for key, count in each] for each in sums]
+            sums = [dict(zip(order, level.added(column))) for column in self.witnesses[0]]
+            fixed = [[None if key == -1 else each[key] for key in order] for each in sums]
             self.facts.append((f"fixed {axis}", level, fixed))
 
     def add_move(self, stated: Any, number: int) -> None:

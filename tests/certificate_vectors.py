@@ -337,7 +337,7 @@ def restated_forgeries(vector: Vector) -> Iterator[Vector]:
                    earlier={"cycles": ["2020"], "held": "jointly", "net": False})  # fmt: skip
     yield restated(vector, "earlier releases that nobody saw", "fails",
                    earlier={"cycles": ["2020"], "held": "jointly", "net": False})  # fmt: skip
-    yield restated(vector, "noise that no count has", "fails", noise=[{"epsilon": "0"}])
+    yield restated(vector, "noise that no count has", "fails", noise=[{"epsilon": "0", "posterior": [], "omitted": []}])
     yield restated(vector, "slack", "fails", slack=3)
     yield restated(vector, "unproved counts", "fails", unproved=3)
     question = stated["questions"][0]

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     )
     from safemargin.core.processes import python_command, safe_children, safe_environment
     from safemargin.core.progress import Progress, no_progress, numbered
-    from safemargin.core.publication import Publication
+    from safemargin.core.publication import NoisedGroup, Publication
     from safemargin.core.published import (
         CROSS,
         JOINER,

@@ -171,6 +171,7 @@ def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | 
             ("kappa", target.kappa, before.kappa),
             ("tau", target.tau, before.tau),
             ("epsilon_max", -target.epsilon_max, -before.epsilon_max),
+            ("posterior_max", -(target.posterior_max or 1.0), -(before.posterior_max or 1.0)),
             ("epsilon_total", -(epsilon_total or math.inf), -(entry.epsilon_total or math.inf)),
         ):
             if now < then:

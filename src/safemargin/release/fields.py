@@ -11,9 +11,10 @@ from typing import Any
 
 from safemargin import checker
 from safemargin.bounds import TOGETHER
-from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Table, Target, label
+from safemargin.core import Onlooker, Publication, PublishedTable, Table, Target, label
 from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Certificate
+from safemargin.release.posterior import stated_posterior
 
 Fields = dict[str, Any]
 
@@ -35,7 +36,7 @@ def certificate_fields(
         "checked": [],
         "rule": {"label": certificate.rule},
         "earlier": _earlier(certificate, onlookers),
-        "noise": [_noise(guarantee) for guarantee in publication.guarantees],
+        "noise": _noise(publication, orders),
         "slack": slack_of(table),
         "unproved": certificate.linear,
         "auditors": None,
@@ -144,6 +145,18 @@ def _earlier(certificate: Certificate, onlookers: Sequence[Onlooker]) -> Fields:
     return {"cycles": cycles, "held": held if cycles else "not", "net": any(past.net for past in pasts)}
 
 
-def _noise(guarantee: Guarantee) -> Fields:
-    """What the noise of a release is; the manifest has its whole guarantee."""
-    return {"epsilon": f"{guarantee.epsilon:g}"}
+def _noise(publication: Publication, orders: Mapping[str, tuple[str, ...]]) -> list[Fields]:
+    """What the noise of a release is, and what it says about every noised group; the manifest has whole guarantees."""
+    shown = {table.axes[0] for table in publication.tables if len(table.axes) == 1 and "noised" in table.status}
+    noised = [axis for axis in orders if axis in shown or axis in publication.omitted]
+    # One guarantee covers all axes of which groups are drawn; axes with an epsilon of their own have one each.
+    together = any(guarantee.choice for guarantee in publication.guarantees)
+    axes = [noised] if together else [[axis] for axis in noised]
+    return [
+        {
+            "epsilon": f"{guarantee.epsilon:g}",
+            "posterior": stated_posterior(publication, own, orders),
+            "omitted": [axis for axis in own if axis in publication.omitted],
+        }
+        for guarantee, own in zip(publication.guarantees, axes, strict=True)
+    ]

@@ -27,8 +27,9 @@ from safemargin.io import (
     read_text,
 )
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
-from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits
 from safemargin.topdown.folder import RESIDENTS, Folder, write_cells, write_file
+from safemargin.topdown.groups_of_areas import with_groups_of_areas
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import check_size, expected_errors, fit
@@ -165,7 +166,7 @@ def without_noise(design: Design, counts: Sequence[IntArray]) -> tuple[Design, M
     """The design with groups of areas, and its margins as if there were no noise, to see whether any tables exist."""
     margin = design.attributes.margin
     plain = [{query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))]
-    wide, places = grouped(design)
+    wide, places = with_groups_of_areas(design)
     return wide, Measurements(tuple(plain), exact_counts(design, counts)).placed(places)
 
 
@@ -186,7 +187,7 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     design = folder.read_design()
     measured, residents = folder.read_measurements(design), folder.read_residents(design)
     spine, detailed = design.spine, design.attributes.detailed
-    wide, places = grouped(design)
+    wide, places = with_groups_of_areas(design)
     measured = measured.placed(places)
     best = fit(wide, measured)
     for level in range(len(spine.levels)):
