@@ -41,7 +41,7 @@ def read_public(
 ) -> tuple[tuple[PublishedTable, ...], Onlooker, tuple[ReadTable, ...]]:
     """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables.
 
-    Also how every table was read that is not a `PublishedTable` already.
+    Also how every table was read that is not a `PublishedTable` already, rolls, facts and earlier ones included.
     """
     listed = _listed(tables)
     if not listed:
@@ -51,9 +51,11 @@ def read_public(
     files = [table for table in listed if not isinstance(table, PublishedTable)]
     refuse_questions(files)
     reads = load_tables(files, count, option, names, list(skip), list(hierarchy), as_reading(reading))
+    reads = tuple(map(_doubt_questions, reads))
     shown += tuple(table for read in reads for table in read.tables())
-    onlooker = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
-    return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option), reads
+    onlooker, known = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
+    onlooker, past = with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option)
+    return shown, onlooker, (*reads, *known, *past)
 
 
 def refuse_questions(files: Sequence[object]) -> None:
@@ -67,6 +69,17 @@ def refuse_questions(files: Sequence[object]) -> None:
                     f"{file}: holds several questions about the same people; give files with the rows of one question, "
                     "without the column 'question'"
                 )
+
+
+def _doubt_questions(read: ReadTable) -> ReadTable:
+    """Doubt an axis that is called as the column is in which a release of several questions names them."""
+    for axis in read.axes:
+        if axis.name.strip().casefold() in ("question", "questions"):
+            return read.doubted(
+                f"column {axis.name!r} may name several questions about the same people, who then count once for each; "
+                "give the rows of one question, without that column"
+            )
+    return read
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:

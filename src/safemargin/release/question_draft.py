@@ -110,6 +110,7 @@ class QuestionsDraft(Draft):
             "refused": refused,
             "irregular": irregular,
             "notes": list(self.plan.notes),
+            **({} if self.ledger is None else {"ledger": dict(self.ledger)}),
         }
 
     def to_report(

@@ -7,12 +7,14 @@ per table for spreadsheets. Certificate and manifest state the questions, and au
 from collections.abc import Mapping, Sequence
 
 from safemargin.audit.findings import tried_document
+from safemargin.history.entries import Entry
 from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, quoted_formulas
 from safemargin.release.derived import derived_rows, wide_rows
 from safemargin.release.publish import PAGE
 from safemargin.release.question_draft import QuestionsDraft
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.question_witnesses import carry_questions
+from safemargin.release.recording import Book, entry_of_questions, entry_of_release
 from safemargin.release.report.question_report import questions_page
 from safemargin.release.witnesses import auditor_files
 
@@ -70,6 +72,15 @@ def questions_files(
     }
     files[MANIFEST] = manifest_bytes(said, hashes)
     return files, auditors
+
+
+def questions_entry(draft: QuestionsDraft, inputs: QuestionInputs, book: Book, manifest: str) -> Entry:
+    """The release as the ledger keeps it: an entry with one of every question in it."""
+    each = {}
+    for question, own, drafted in zip(draft.questions, inputs.each, draft.drafts, strict=True):
+        assert own.book is not None
+        each[question.name] = entry_of_release(own.project, own.table, own.book, drafted.publication, manifest)
+    return entry_of_questions(inputs.project, inputs.battery.table, book, each)
 
 
 def _table_files(

@@ -34,6 +34,13 @@ from safemargin.release.witnesses import (
     witness_json,
 )
 
+MOST_COUNTS = 400_000
+"""Profiles times options of all questions together up to which witnesses are carried: beyond, their file would have
+hundreds of megabytes, and finding them takes longer than deciding."""
+TOO_MANY = (
+    "{counts:,} counts by profile are more than the {most:,} that witnesses are carried for; release fewer questions"
+)
+
 
 @dataclass(frozen=True)
 class CarriedQuestions:
@@ -83,6 +90,11 @@ def carry_questions(
     inputs: QuestionInputs, drafts: Sequence[Draft], fields: Sequence[Fields], is_common: bool
 ) -> CarriedQuestions | str:
     """The witnesses of all questions, or why there are none: every question must have its own."""
+    counts = sum(
+        len(own.table.people(own.table.schema.names).codes) * len(own.table.schema.options) for own in inputs.each
+    )
+    if counts > MOST_COUNTS:
+        return TOO_MANY.format(counts=counts, most=MOST_COUNTS)
     each = []
     for own, draft, stated, question in zip(inputs.each, drafts, fields, inputs.battery.questions, strict=True):
         found = carried_by(own.project, own.table, own.onlookers, draft.plan, draft.publication, stated)

@@ -114,8 +114,8 @@ def auditor_files(carried: Auditable | str, salt: str | None = None) -> dict[str
 def changes_between(table: IntArray, other: IntArray) -> Changes:
     """Where a table by profile and option differs from another."""
     step = other - table
-    places = np.argwhere(step)
-    return tuple((profile, option, int(step[profile, option])) for profile, option in places.tolist())
+    profiles, options = np.nonzero(step)
+    return tuple(zip(profiles.tolist(), options.tolist(), step[profiles, options].tolist(), strict=True))
 
 
 def witness_json(questions: Sequence[Mapping[str, Any]]) -> bytes:
