@@ -129,7 +129,7 @@ def released(seed: int, place: Path) -> Vector | None:
 
 
 def surveyed(seed: int, place: Path) -> Vector | None:
-    """A release of two or three questions about the same people, some of whom left one out."""
+    """A release of two or three questions about the same people, some of whom skipped one."""
     rng = random.Random(seed)
     names, axes = ["pay", "hours", "plan"][: rng.randint(2, 3)], ["x", "y"]
     rows: dict[tuple[str, ...], int] = {}
@@ -404,7 +404,7 @@ def argued(name: str, path: tuple[Any, ...], put: Any, document: Document) -> st
 
 
 def outcomes(name: str, path: tuple[Any, ...], put: Any, vector: Vector) -> str:
-    """Outcomes that a change allows: where witnesses are left out, the others may show the statement or not."""
+    """Outcomes that a change allows: where witnesses are omitted, the others may show the statement or not."""
     less = put is ... or (isinstance(put, list) and len(path) == 3)
     of_proof = name == f"auditors/{WITNESSES}" and path[2:3] in (("tables",), ("moves",), ("fixed",))
     if of_proof and less and (len(path) == 4 or path[2:3] == path[2:]) and (put is not ... or len(path) == 4):

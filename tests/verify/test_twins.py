@@ -5,10 +5,12 @@ import os
 import random
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import third_checker
 
 import certificate_vectors as vectors
 from certificate_vectors import Vector
@@ -72,6 +74,71 @@ def test_true_and_forged_certificates(tmp_path: Path) -> None:
     if os.environ.get("COUNT_VECTORS"):
         print(len(true), len([v for v in forged if v.outcome == "fails"]), len([v for v in forged if v.why]))
     compare(forged)
+
+
+def test_a_checker_from_the_page_alone(tmp_path: Path) -> None:
+    """The third checker agrees on 50 certificates with EVIDENCE=all, and on forgeries of some."""
+    releases, folders = (40, 10) if EVERYTHING else (2, 3)
+    true, rng = true_certificates(tmp_path, releases, folders), random.Random(2)
+    forged = [each for base in true[:: max(1, len(true) // 6)] for each in vectors.field_forgeries(base, rng, 12)]
+    forged += vectors.file_forgeries(true[0], true[1])
+    for case in [*true, *(each for each in forged if each.key is None and each.roll is None)]:
+        assert third_checker.outcome(case.published, case.auditors) in case.outcome, case.name
+
+
+TEXTS = (
+    *("a,b\n1,2\n", "a,b\r\n1,2", "a,b\n\n", "a,b\n1,", '"a",b\n"x""y","1\n2"\n', 'a\n"x', 'a\n"x"y\n', "a,a\n", ""),
+    *("a\n\n", 'a\n""\n', 'a\nx"y\n', "\n", "a,b\n1,2\r3,4"),
+    *(
+        '{"a": [1, {"b": null}], "c": "x\\u00e4"}',
+        "[1,]",
+        "[,1]",
+        '{"a":1,}',
+        "[]",
+        "[[],{}]",
+        "[1 2]",
+        '{"a" 1}',
+        "1",
+        '"x',
+    ),
+    *(
+        "[1.5]",
+        '{"a":1,"a":2}',
+        "[1]]",
+        "nul",
+        "[-0]",
+        "[01]",
+        "[+1]",
+        '"\t"',
+        "[1,2",
+        '{"a":',
+        "[1e5]",
+        "[1234567890123456]",
+    ),
+)
+"""CSV and JSON that two programs may read in two ways."""
+
+
+def test_both_read_the_same_from_a_text() -> None:
+    code = f"const v = require({json.dumps(str(TWIN))}), texts = {json.dumps(TEXTS)};"
+    code += """
+    const plain = (value) => value instanceof Map ? Object.fromEntries([...value].map(([k, v]) => [k, plain(v)]))
+      : Array.isArray(value) ? value.map(plain) : value;
+    const bytes = (text) => new TextEncoder().encode(text);
+    const read = (how, text) => { try { return plain(v[how]("x", bytes(text))); } catch { return "!"; } };
+    console.log(JSON.stringify(texts.map((text) => [read("parseCsv", text), read("parseJson", text)])));
+    """
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+
+    def read(how: Callable[[str, bytes], object], text: str) -> object:
+        try:
+            return how("x", text.encode())
+        except checker.Finding:
+            return "!"
+
+    assert json.loads(done.stdout) == [
+        [read(checker.parse_csv, each), read(checker.parse_json, each)] for each in TEXTS
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "abc", "a" * 55, "a" * 56, "a" * 64, "x" * 1000])
