@@ -64,8 +64,8 @@ const safemarginVerify = (() => {
 
   const WIDE = (1n << 64n) - 1n;
   const SIGMA = [
-    "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "9057fe4bc1d36a82",
-    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0", ];
+    "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "905724afe1bc683d",
+    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0"];
   const MIXED = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"]; // four columns, then four diagonals
 
   const SEED = [

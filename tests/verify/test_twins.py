@@ -57,7 +57,7 @@ def true_certificates(place: Path, releases: int, folders: int) -> list[Vector]:
 
 def test_true_and_forged_certificates(tmp_path: Path) -> None:
     """300 true ones and over 1,000 forgeries with EVIDENCE=all, a sample otherwise."""
-    releases, folders, bases, fields = (230, 70, 40, 40) if EVERYTHING else (8, 5, 4, 25)
+    releases, folders, bases, fields = (90, 210, 40, 40) if EVERYTHING else (8, 5, 4, 25)
     true = true_certificates(tmp_path, releases, folders)
     compare([*true, *(replace(each, auditors=None, outcome="not checked") for each in true)])
     rng, forged = random.Random(1), list[Vector]()

@@ -361,7 +361,7 @@ class Table:
         for groups in self.groups:
             must(all(names(each) and label == " | ".join(each) for label, each in groups.items()), "label")
         self.rows: list[list[Any]] = []
-        self.counts: dict[tuple[str, Labels, str], int | None] = {}
+        self.counts: dict[tuple[str, Labels, str], Any] = {}
         read = None
         for name in stated["files"]:
             if name.endswith(".json") or (name.endswith(".csv") and not name.endswith(".sdmx.csv")):
