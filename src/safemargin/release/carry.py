@@ -80,7 +80,7 @@ def _completed(
         )
         for secret in question["secrets"]
     ]
-    if not secrets:  # of one option nothing is secret, and nothing is to be shown
+    if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
     shown = ShownCells(known, publication.tables, fields["checked"], secrets, plan.target)
     order = _rows_in(carried, known)
