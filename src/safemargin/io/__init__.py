@@ -54,7 +54,9 @@ if TYPE_CHECKING:
         remove_draft,
         remove_stale_drafts,
         stale_drafts,
+        with_manifest,
         write_folder,
+        write_manifest,
     )
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
