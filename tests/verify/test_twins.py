@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import third_checker
 
 import certificate_vectors as vectors
+import third_checker
 from certificate_vectors import Vector
 from evidence import EVERYTHING
 from safemargin import checker, sign
