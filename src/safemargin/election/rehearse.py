@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.aggregate.rehearse import free_ports
-from safemargin.core import Generator, InputError, OutputError, Progress, no_progress, numpy_generator
+from safemargin.core import (
+    Generator,
+    InputError,
+    OutputError,
+    Progress,
+    no_progress,
+    numpy_generator,
+    python_command,
+    safe_environment,
+)
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.conduct import Conductor
@@ -58,7 +66,8 @@ class Processes:
         self.running: dict[str, int] = {}
         self.lock = threading.Lock()
         self.starter = subprocess.Popen(
-            [sys.executable, "-m", "safemargin.election.service"],
+            python_command("-m", "safemargin.election.service"),
+            env=safe_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

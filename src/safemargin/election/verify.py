@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, Progress, no_progress, safe_children
 from safemargin.election.board import Board, BoardEntry
 from safemargin.election.keys import parse
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
@@ -286,7 +286,7 @@ def _check_records(board: Board, name: str, count: int, progress: Progress, proc
             faults.take(check_block(board.folder, name, start, stop))
             progress(f"verifying {name}", stop, count)
         return faults
-    with ProcessPoolExecutor(workers) as pool:
+    with safe_children(), ProcessPoolExecutor(workers) as pool:
         # Results are taken in order; those that wait hold 64 bytes per record.
         tasks = [pool.submit(check_block, board.folder, name, *block) for block in blocks]
         for number, (_, stop) in enumerate(blocks):

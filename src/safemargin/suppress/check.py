@@ -19,7 +19,7 @@ from scipy import sparse
 
 from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate

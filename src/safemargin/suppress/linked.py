@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 
 # Combinations of all categories up to which the people behind a cycle of tables are variables of their own.
 MAX_COMBINATIONS = 50_000
