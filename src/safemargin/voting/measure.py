@@ -309,6 +309,10 @@ def _refuse_races(kinds: Kinds, grid: VoteGrid) -> str | None:
     return None if near else "its error is absolute, and delta is smaller"
 
 
+def _count_races(kinds: Kinds, grid: VoteGrid, progress: Progress, full: bool) -> Chances:
+    return close_races.count_close_races(kinds, grid, progress)
+
+
 def _refuse_enumeration(kinds: Kinds, grid: VoteGrid) -> str | None:
     count = ways(kinds.others, len(kinds))
     return None if count * len(kinds) <= MAX_WAYS else f"{_about(count)} ways to vote are too many"
@@ -337,7 +341,7 @@ ENGINES = {
     ),
     "close races": Engine(
         _refuse_races,
-        lambda kinds, grid, progress, full: close_races.count_close_races(kinds, grid, progress),
+        _count_races,
         at_zero=True,
     ),
     "enumeration": Engine(_refuse_enumeration, lambda kinds, grid, progress, full: enumerate_votes(kinds, progress)),
