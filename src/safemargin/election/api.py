@@ -5,14 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from safemargin.aggregate.rehearse import free_ports
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, Progress, no_progress, remove_parts
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
 from safemargin.election.handover import check_release
 from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
-from safemargin.election.secret import write_private
+from safemargin.election.secret import Secret, write_private
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import (
@@ -88,9 +88,17 @@ def verify(board: Path | str, *, processes: int | None = None, progress: Progres
 
 def keys(plan: Path | str, party: str, out: Path | str) -> Done:
     """Make the keys of one party of a plan: a secret file for its owner, and a public one for the manifest."""
-    secret, folder = new_keys(read_plan(Path(plan)), party), Path(out)
-    secret.write(folder / KEYS)
+    folder = Path(out)
     public = folder / "public.json"
+    for part in (folder / KEYS, public):
+        remove_parts(part)
+    if (folder / KEYS).exists() and not public.exists():  # by a run that was interrupted before the second file
+        secret = Secret.read(folder / KEYS)
+        if secret.name != party:
+            raise InputError(f"{folder / KEYS}: holds the keys of {secret.name}, not of {party}; name another folder")
+    else:
+        secret = new_keys(read_plan(Path(plan)), party)
+        secret.write(folder / KEYS)
     write_whole(public, public_keys(secret).document())
     return Done(f"Keys of {party}; hand in {public.name}, keep {KEYS} secret.", (folder / KEYS, public))
 

@@ -16,7 +16,7 @@ from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, sealing_public, unhex
-from safemargin.io import read_bytes
+from safemargin.io import check_keys, parse_json, read_bytes
 
 TOTAL = "total"
 EVERYBODY = "everybody"
@@ -233,8 +233,8 @@ class ElectionManifest(ManifestPart):
 def _section_faults(release: str) -> Iterator[str]:
     """The tallies, the roll and the axes of a release come from the election alone."""
     try:
-        sections = json.loads(release)
-    except (ValueError, RecursionError):
+        sections = parse_json(release, "release")
+    except InputError:
         sections = None
     if not isinstance(sections, dict) or not isinstance(sections.get("target", {}), dict):
         yield "release: must be JSON with sections of a release project"
@@ -261,6 +261,7 @@ class KnownElection:
     @classmethod
     def parse(cls, content: bytes, name: str = "manifest") -> "KnownElection":
         """A manifest from its file, checked."""
+        check_keys(content, name)
         try:
             return cls(ElectionManifest.model_validate_json(content))
         except ValidationError as error:
