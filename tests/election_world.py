@@ -13,7 +13,6 @@ from safemargin.election.issuing import Registrar
 from safemargin.election.keys import derive
 from safemargin.election.manifest import KnownElection
 from safemargin.election.operations import Operations
-
 from safemargin.election.role import Role
 from safemargin.election.secret import Secret
 from safemargin.election.service import role_class

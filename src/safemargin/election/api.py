@@ -1,6 +1,7 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,8 +47,8 @@ def plan(
     themselves. `box` is an organisation without any other role: it takes ballots in and sees where they come from.
     `settings` has thresholds of the plan, such as `least`, and `target` the limits of the release.
     """
-    spread = {"collector": collector, "others": others, "box": box}
-    text = plan_text(title, question, options, dimensions, **spread, settings=settings, target=target)  # type: ignore[arg-type]
+    named = (title, question, options, dimensions)
+    text = plan_text(*named, collector=collector, others=others, box=box, settings=settings, target=target)
     write_whole(Path(out), text.encode())
     return Done("Plan of the election; read and change it, then every party makes its keys.", (Path(out),))
 
@@ -140,62 +141,66 @@ def approve(folder: Path | str, manifest: Path | str, into: Path | str) -> Done:
     return Done(f"Approved the election {election.fingerprint}.", (path,), {"fingerprint": election.fingerprint})
 
 
-def _operations(folder: Path | str) -> Operations:
+@contextmanager
+def _operations(folder: Path | str) -> Iterator[Operations]:
     place = Path(folder)
     secret, election = Secret.read(place / KEYS), KnownElection.read(place / MANIFEST)
-    return Operations(election, secret.name, ask_over_http(election), ask_over_http(election, secret), place)
+    with ask_over_http(election) as ask, ask_over_http(election, secret) as signed:
+        yield Operations(election, secret.name, ask, signed, place)
 
 
 def close(folder: Path | str) -> Done:
     """What a party does at the close; the collector closes the election, publishes the ballots and ends objections."""
-    desk = _operations(folder)
-    return Done(f"{desk.name}: {desk.close()}.")
+    with _operations(folder) as desk:
+        return Done(f"{desk.name}: {desk.close()}.")
 
 
 def tally(folder: Path | str, out: Path | str | None = None) -> Done:
     """As a trustee, do what is next: freeze the ballots, decrypt the total, compute the release with the others."""
-    desk = _operations(folder)
-    return Done(f"{desk.name}: {desk.tally(None if out is None else Path(out))}.")
+    with _operations(folder) as desk:
+        return Done(f"{desk.name}: {desk.tally(None if out is None else Path(out))}.")
 
 
 def publish(folder: Path | str, approvals: Path | str | None = None) -> Done:
     """Publish what is this party's turn: the board its first entry, the collector the total, trustees the release."""
-    desk = _operations(folder)
-    if desk.role == "board":
-        if approvals is None:
-            raise InputError("approvals: the board begins with the signatures of all parties; name their folder")
-        return Done(f"{desk.name}: {desk.begin(parties.read_approvals(desk.election, Path(approvals)))}.")
-    return Done(f"{desk.name}: {desk.publish()}.")
+    with _operations(folder) as desk:
+        if desk.role == "board":
+            if approvals is None:
+                raise InputError("approvals: the board begins with the signatures of all parties; name their folder")
+            return Done(f"{desk.name}: {desk.begin(parties.read_approvals(desk.election, Path(approvals)))}.")
+        return Done(f"{desk.name}: {desk.publish()}.")
 
 
 def status(folder: Path | str | None = None, *, manifest: Path | str | None = None) -> Done:
     """Numbers of a party, or, with the manifest alone, what the board shows and what is missing."""
     if folder is not None:
-        desk = _operations(folder)
-        return Done(f"{desk.name} ({desk.role})", (), {"status": desk.status()})
+        with _operations(folder) as desk:
+            return Done(f"{desk.name} ({desk.role})", (), {"status": desk.status()})
     if manifest is None:
         raise InputError("folder or manifest: name one of them")
     election = KnownElection.read(Path(manifest))
-    found = election_status(election, ask_over_http(election))
+    with ask_over_http(election) as ask:
+        found = election_status(election, ask)
     missing = ", ".join(found["missing"]) or "nothing; the election is complete"
     return Done(f"Election {election.fingerprint}. Waiting for: {missing}.", (), {"status": found})
 
 
 def letters(folder: Path | str, roll: Path | str, codes: Path | str, out: Path | str | None = None) -> Done:
     """As the registrar: keep the roll, and write the codes and, into the folder `out`, a letter per person."""
-    desk = _operations(folder)
-    answer = desk.signed(desk.name, "roll", read_bytes(roll))
-    write_private(Path(codes), answer)
-    files = [Path(codes)]
-    if out is not None:
-        address = desk.election.only("board").address
-        for number, text in enumerate(parties.letters_of(answer.decode(), desk.election, address).values(), 1):
-            path = Path(out) / f"letter {number:06d}.txt"
-            write_private(path, text.encode())
-            files.append(path)
-    return Done(
-        f"{len(files) - 1 or answer.count(10) - 1:,} letters; they are secret until they are sent.", tuple(files[:1])
-    )
+    with _operations(folder) as desk:
+        answer = desk.signed(desk.name, "roll", read_bytes(roll))
+        write_private(Path(codes), answer)
+        files = [Path(codes)]
+        if out is not None:
+            address = desk.election.only("board").address
+            for number, text in enumerate(parties.letters_of(answer.decode(), desk.election, address).values(), 1):
+                path = Path(out) / f"letter {number:06d}.txt"
+                write_private(path, text.encode())
+                files.append(path)
+        return Done(
+            f"{len(files) - 1 or answer.count(10) - 1:,} letters; they are secret until they are sent.",
+            tuple(files[:1]),
+        )
 
 
 def backup(folder: Path | str, out: Path | str, passphrase: str) -> Done:
@@ -212,10 +217,10 @@ def restore(backup: Path | str, out: Path | str, passphrase: str) -> Done:
 
 def catch_up(folder: Path | str) -> Done:
     """As a restored issuer: take what the other issuers signed meanwhile, so that nobody gets a second token."""
-    desk = _operations(folder)
-    others = [party.name for party in desk.election.manifest.of("issuer") if party.name != desk.name]
-    lodged = {name: parse(desk.signed(name, "lodged", b"")) for name in others}
-    return Done(f"{desk.name}: caught up.", (), parse(desk.signed(desk.name, "catch_up", canonical(lodged))))
+    with _operations(folder) as desk:
+        others = [party.name for party in desk.election.manifest.of("issuer") if party.name != desk.name]
+        lodged = {name: parse(desk.signed(name, "lodged", b"")) for name in others}
+        return Done(f"{desk.name}: caught up.", (), parse(desk.signed(desk.name, "catch_up", canonical(lodged))))
 
 
 def step(
@@ -284,28 +289,25 @@ def vote(
     if manifest is None and not (board and id):
         raise InputError("manifest: give the manifest, or the address of the board and the id from the letter")
     election = fetch_manifest(board, id) if manifest is None else KnownElection.read(Path(manifest))
-    desk = Desk(election, Path(wallet), ask_over_http(election))
-    if step == "page":
-        page = Page(desk, *read_texts(texts))
-        chosen = port or free_ports(1)[0]
-        announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
-        serve_page(page, chosen)
-        return Done("The page was closed.", (Path(wallet),))
-    if step in ("enrol", "recover"):
-        if step == "enrol":
-            desk.enrol(row, code)
-        else:
-            desk.recover(row, code, sheet)
-        told = {"sheet": desk.own.sheet}
-        return Done(f"You are enrolled. Recovery sheet: {desk.own.sheet}", (Path(wallet),), told)
-    if step == "cast":
-        desk.vote(option, category or {}, skip)
-        return Done("Your ballots are in the box.", (Path(wallet),))
-    if step == "object":
-        return Done(desk.object())
-    if step == "check":
-        receipts = desk.check()
-        included = [receipt for receipt in receipts if receipt.included]
-        statement = f"{len(included)} of {len(receipts)} ballots are on the board."
-        return Done(statement, (), {"receipts": [asdict(receipt) for receipt in receipts]})
+    with ask_over_http(election) as ask:
+        desk = Desk(election, Path(wallet), ask)
+        if step == "page":
+            page = Page(desk, *read_texts(texts))
+            chosen = port or free_ports(1)[0]
+            announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
+            serve_page(page, chosen)
+            return Done("The page was closed.", (Path(wallet),))
+        if step in ("enrol", "recover"):
+            desk.enrol(row, code) if step == "enrol" else desk.recover(row, code, sheet)
+            shown = {"sheet": desk.own.sheet}
+            return Done(f"You are enrolled. Recovery sheet: {desk.own.sheet}", (Path(wallet),), shown)
+        if step == "cast":
+            desk.vote(option, category or {}, skip)
+            return Done("Your ballots are in the box.", (Path(wallet),))
+        if step == "object":
+            return Done(desk.object())
+        if step == "check":
+            receipts = [asdict(receipt) for receipt in desk.check()]
+            included = sum(receipt["included"] for receipt in receipts)
+            return Done(f"{included} of {len(receipts)} ballots are on the board.", (), {"receipts": receipts})
     raise InputError(f"step = {step!r}: must be page, enrol, recover, cast, check or object")

@@ -116,7 +116,7 @@ class BallotFormat:
         except ValueError:
             named = ", ".join(dict.fromkeys(text for _, text in self.cells))
             raise InputError(
-                f"{self.dimension.name}: no such answer; options are {named}, categories {', '.join(self.dimension.sizes)}"
+                f"{self.dimension.name}: no such answer; there are {named} in {', '.join(self.dimension.sizes)}"
             ) from None
 
     def make(

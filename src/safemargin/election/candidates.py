@@ -25,7 +25,7 @@ class CandidateDraw(Role):
         super().__init__(election, secret, place)
         self.issuers = [party.name for party in election.manifest.of("issuer")]
 
-    def take_enrolment(self, stated: object) -> str:
+    def take_enrolment(self, stated: Any) -> str:
         """Keep what the registrar signed about a person: their key and categories, once. The row that it is about."""
         match stated:
             case {"row": str(row), "key": str(key), "categories": dict(), "signature": str(signature)}:

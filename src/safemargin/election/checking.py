@@ -157,9 +157,9 @@ def count_ballots(
     if check.more:
         counted.faults.append(f"ballots/{dimension.name}: {check.more:,} more ballots are wrong")
     best: dict[bytes, tuple[bytes, int, bytes, int]] = {}
-    for each in check.ballots:
-        if each[0] not in best or each[1:3] < best[each[0]][1:3]:
-            best[each[0]] = each
+    for ballot in check.ballots:
+        if ballot[0] not in best or ballot[1:3] < best[ballot[0]][1:3]:
+            best[ballot[0]] = ballot
     counted.sums, counted.halves = check.sums, check.halves
     names = {name for _, _, name, _ in best.values()}
     if len(names) < len(check.ballots):

@@ -66,9 +66,7 @@ def simulate(
     roll: Annotated[Path | None, typer.Option(help="Roll (CSV); without it, made-up people.")] = None,
     voters: Annotated[int, typer.Option(min=2, max=1_000_000, help="Made-up people, where there is no roll.")] = 200,
     shares: Annotated[str | None, typer.Option(help="Shares of the answers, e.g. yes=.6,no=.4.")] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="How often answers are drawn; default: a fixed amount of work.")
-    ] = None,
+    draws: Annotated[int | None, typer.Option(help="How often answers are drawn.")] = None,
     as_json: Json = False,
 ) -> None:
     """Forecast which tables a plan will publish, before anybody votes.

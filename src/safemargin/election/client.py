@@ -1,10 +1,11 @@
 """How people and operators reach roles: the same calls over HTTPS, or directly to roles in this process."""
 
+import contextlib
 import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,7 +38,9 @@ class Connection:
     def __init__(self, election: KnownElection, secret: Secret | None = None, patience: float = PATIENCE) -> None:
         self.election, self.secret, self.patience = election, secret, patience
         self.trusted = {party.name: trust(party.certificate) for party in election.manifest.parties if party.address}
-        self._kept = threading.local()
+        self._kept: dict[str, httpx2.Client] = {}
+        self._lock = threading.Lock()
+        self._boots: dict[str, str] = {}
 
     def _client(self, party: str) -> httpx2.Client:
         return httpx2.Client(timeout=LONGEST, verify=self.trusted[party])
@@ -46,17 +49,19 @@ class Connection:
         if party.role == "box" and self.secret is None:
             with self._client(party.name) as client:
                 return client.post(f"{party.address}{path}", content=body, headers=dict(headers))
-        kept: dict[str, httpx2.Client] = self._kept.__dict__.setdefault("clients", {})
-        if party.name not in kept:
-            kept[party.name] = self._client(party.name)
-        return kept[party.name].post(f"{party.address}{path}", content=body, headers=dict(headers))
+        with self._lock:
+            if party.name not in self._kept:
+                self._kept[party.name] = self._client(party.name)
+        return self._kept[party.name].post(f"{party.address}{path}", content=body, headers=dict(headers))
 
     def _headers(self, party: Party, step: str, body: bytes) -> dict[str, str]:
         headers = {"content-type": "application/octet-stream"}
         if self.secret is None:
             return headers
-        with self._client(party.name) as client:
-            boot = str(client.get(f"{party.address}/healthz").json()["boot"])
+        if party.name not in self._boots:
+            with self._client(party.name) as client:
+                self._boots[party.name] = str(client.get(f"{party.address}/healthz").json()["boot"])
+        boot = self._boots[party.name]
         digest, nonce = hashlib.sha256(body).hexdigest(), new_seed().hex()
         stated = operator_bytes(digest, boot, nonce)
         signature = self.election.sign(self.secret.signing, self.secret.name, party.name, step, stated)
@@ -68,10 +73,14 @@ class Connection:
         party = self.election.parties[name]
         if not party.address:
             raise InputError(f"{name}: the manifest has no address")
-        deadline = time.monotonic() + self.patience
+        deadline, again = time.monotonic() + self.patience, False
         while True:
             try:
                 answer = self._post(party, f"/v1/{quote(step)}", body, self._headers(party, step, body))
+                if answer.status_code == 401 and self.secret is not None and not again:
+                    self._boots.pop(name, None)  # its process may have been started again since
+                    again = True
+                    continue
                 if answer.status_code != 503:
                     break
                 raise httpx2.ConnectError("busy")
@@ -84,10 +93,22 @@ class Connection:
             raise InputError(f"{name}: {step}: {stated.get('detail', stated.get('title', answer.status_code))}")
         return bytes(answer.content)
 
+    def close(self) -> None:
+        """Close what is open."""
+        with self._lock:
+            for client in self._kept.values():
+                client.close()
+            self._kept.clear()
 
-def ask_over_http(election: KnownElection, secret: Secret | None = None, patience: float = PATIENCE) -> Ask:
+
+@contextlib.contextmanager
+def ask_over_http(election: KnownElection, secret: Secret | None = None, patience: float = PATIENCE) -> Iterator[Ask]:
     """Roles as services; with the keys of a party, its own steps and those for parties can be asked for."""
-    return Connection(election, secret, patience).ask
+    connection = Connection(election, secret, patience)
+    try:
+        yield connection.ask
+    finally:
+        connection.close()
 
 
 def fetch_manifest(address: str, pinned: str, certificate: str = "") -> KnownElection:

@@ -1,7 +1,7 @@
 """The side that knows ballots: the box takes them in until the close, the collector opens and checks them once.
 
-Nothing here imports the side that knows people. The box sees where messages come from and cannot open them; the collector
-opens them and sees neither when nor from where they came.
+Nothing here imports the side that knows people. The box sees where messages come from and cannot open them; the
+collector opens them and sees neither when nor from where they came.
 """
 
 import hashlib
@@ -212,8 +212,8 @@ class Collector(Role):
             found[format_.dimension.name][ballot_name(ballot)] = ballot
             blobs[ballot_name(ballot)] = blob
         dimensions, seen = {}, self._earlier_halves() if part else set()
-        for name, ballots in found.items():
-            dimensions[name] = self._publish(self.envelope.formats[name], part, ballots, blobs, seen)
+        for dimension, ballots in found.items():
+            dimensions[dimension] = self._publish(self.envelope.formats[dimension], part, ballots, blobs, seen)
         return {"part": part, "dimensions": dimensions, "unreadable": unreadable}
 
     def _earlier_halves(self) -> set[bytes]:

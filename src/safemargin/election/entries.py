@@ -1,6 +1,7 @@
 """What may stand on the board: types of entries, who writes them, what they hold, and what must come before them.
 
-An entry that comes too early, is empty or has another form is refused when it is appended: no party can block the board.
+An entry that comes too early, is empty or has another form is refused when it is appended: no party can block the
+board.
 """
 
 from collections.abc import Mapping, Sequence
@@ -212,9 +213,7 @@ def order_fault(election: KnownElection, known: Sequence[tuple[str, str]], type_
         # Tables may follow the freeze without a total only where too few people answered: then nothing is decrypted.
         for name, count in _complete(election, earlier).items():
             if counts.get(name, 0) < count:
-                return (
-                    f"an entry of type {type_!r} comes too early: {count - counts.get(name, 0)} of {name!r} are missing"
-                )
+                return f"an entry of type {type_!r} comes too early: {name!r} is not complete"
     later = [name for name, _ in known if STAGES.get(name, -1) > stage]
     # Trustees beyond the needed number may still add theirs.
     if later and AUTHORS[type_] != "trustee":

@@ -1,8 +1,8 @@
 """The group of the construction: ristretto255 (RFC 9496), computed by libsodium through `rbcl`.
 
-`rbcl` checks little by itself: sums of invalid points are the identity, scalars beyond the order act as their remainder,
-and a product that is the identity raises. So every point and scalar that somebody else made passes `read_point` or
-`read_scalar` before any arithmetic, and products with zero or the identity are handled here.
+`rbcl` checks little by itself: sums of invalid points are the identity, scalars beyond the order act as their
+remainder, and a product that is the identity raises. So every point and scalar that somebody else made passes
+`read_point` or `read_scalar` before any arithmetic, and products with zero or the identity are handled here.
 
 A point is 32 bytes, a scalar 32 bytes in little-endian order, below the order of the group.
 
@@ -61,7 +61,7 @@ def read_point(content: object, *, identity: bool = False) -> Point:
 
 def is_point(content: bytes) -> bool:
     """Whether 32 bytes are the one valid encoding of a point."""
-    return bool(rbcl.crypto_core_ristretto255_is_valid_point(content))
+    return len(content) == WIDTH and bool(rbcl.crypto_core_ristretto255_is_valid_point(content))
 
 
 def is_scalar(content: bytes) -> bool:

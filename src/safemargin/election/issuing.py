@@ -150,7 +150,13 @@ class Issuer(CandidateDraw):
         """See `Role`."""
         return [
             Step("sign", self.sign, "anybody", "Sign a person's blinded tokens, one per dimension, once"),
-            Step("lodged", single(self.lodged), "party", "All requests, for an issuer that was restored"),
+            Step(
+                "lodged",
+                single(self.lodged),
+                "party",
+                "All requests, for an issuer that was restored",
+                roles=("issuer",),
+            ),
             Step("catch_up", single(self.catch_up), "operator", "Take the requests that the other issuers hold"),
             Step("status", single(self.status), "operator", "Numbers of this party"),
             Step("close", single(self.end), "operator", "Close issuing and state what was issued"),
@@ -238,7 +244,7 @@ class Issuer(CandidateDraw):
         count = sum(1 for _ in self.store("issuance").items())
         return canonical({"issued": count, "closed": self.has("closed"), "restored": self.is_restored})
 
-    def _checked(self, request: object, sender: str) -> dict[str, Any]:
+    def _checked(self, request: Any, sender: str) -> dict[str, Any]:
         match request:
             case {
                 "row": str(row),

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
-from safemargin.election.keys import canonical, fingerprint, unhex
+from safemargin.election.keys import canonical, fingerprint, sealing_public, unhex
 from safemargin.election.threshold import Dealing, TallyKey
 from safemargin.io import read_bytes
 
@@ -78,7 +78,9 @@ class Dimension(ManifestPart):
     people: list[int]
     """People on the roll by category: no category ever counts more."""
     parts: list[list[Name]]
-    """Labels of the roll behind every category: groups below the minimum are merged here, and have no key of their own."""
+    """Labels of the roll behind every category: groups below the minimum are merged here, and have no key of their
+    own.
+    """
     self_reported: bool = False
     keys: dict[Name, dict[str, Modulus]]
     """Moduli in hexadecimal digits: issuer, then category."""
@@ -198,6 +200,7 @@ class ElectionManifest(ManifestPart):
         if len(set(moduli)) < len(moduli) or len(bits) != 1 or min(bits) < LEAST_BITS:
             wrong.append(f"keys: issuing keys must differ, and all have the same size of at least {LEAST_BITS} bits")
         wrong += self._uncertified()
+        wrong += self._sealing_faults()
         wrong += self._tally_faults()
         wrong += _section_faults(self.release)
         if self.escrow is not None:
@@ -216,6 +219,13 @@ class ElectionManifest(ManifestPart):
                     roots = unhex(dimension.certificates.get(issuer, {}).get(label))
                     if not BlindKey(int(modulus, 16)).is_permutation(roots):
                         yield f"keys: {issuer}: {dimension.name}/{label}: the key has no valid certificate"
+
+    def _sealing_faults(self) -> Iterator[str]:
+        for party in self.parties:
+            try:
+                sealing_public(party.seal)
+            except InputError as error:
+                yield f"parties: {party.name}: {error}"
 
     def _tally_faults(self) -> Iterator[str]:
         trustees = [party.name for party in self.of("trustee")]

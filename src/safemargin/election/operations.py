@@ -1,7 +1,7 @@
 """What the people who run a party do after the start: close, tally, publish, status.
 
-Every operation looks at the board, does what is this party's turn, and can be repeated. No process holds the keys of two
-parties: operations ask the party's own service, signed with its own key.
+Every operation looks at the board, does what is this party's turn, and can be repeated. No process holds the keys of
+two parties: operations ask the party's own service, signed with its own key.
 """
 
 import hashlib
@@ -147,7 +147,9 @@ class Operations:
         return NOTHING
 
     def publish(self) -> str:
-        """As the collector: the binding total in numbers. As a trustee: the release, with proofs. As the box: delete."""
+        """As the collector: the binding total in numbers. As a trustee: the release, with proofs. As the box:
+        delete.
+        """
         board = self._copy()
         where = canonical({"board": str(board.folder.resolve())})
         if self.role == "collector":
@@ -170,9 +172,7 @@ class Operations:
             return NOTHING
         parts = board.of("total")
         if len(parts) < self.election.manifest.openers:
-            raise InputError(
-                f"publish: {len(parts)} trustees decrypted the total; {self.election.manifest.openers} must"
-            )
+            raise InputError(f"publish: {len(parts)} trustees decrypted the total; more must")
         check = check_board(board)
         if check.findings or check.plan is None:
             raise InputError(f"publish: the board does not verify: {check.findings[0]}")

@@ -242,7 +242,7 @@ def letters_of(codes: str, election: KnownElection, address: str) -> dict[str, s
             f"{election.manifest.title}\n\n{election.manifest.question}\n\n"
             f"Your number on the roll: {row}\nYour code: {code}\n"
             f"Address of the board: {address}\nId of the election: {election.fingerprint}\n\n"
-            "Compare the id with the one that your program shows. Nobody needs your code but your program; whoever has it "
+            "Compare the id with the one that your program shows. Only your program needs your code; whoever has it "
             "can vote in your place. Keep this letter: with it you can check whether somebody enrolled for you.\n"
         )
     return letters

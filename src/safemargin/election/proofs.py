@@ -2,9 +2,9 @@
 
 A ballot is a vector of exponential ElGamal ciphertexts `(R, C) = (r G, r Y + v G)`, one per cell, of which exactly one
 holds 1. Per cell a disjunctive proof of Chaum and Pedersen shows that v is 0 or 1 (Cramer, Damgard and Schoenmakers
-1994); one more shows that all v add up to 1. All of them share one challenge over the whole statement: context, key, all
-ciphertexts in order, all commitments (strong Fiat-Shamir: Bernhard, Pereira and Warinschi 2012). Without the ciphertexts
-in it, a forged "0 or 1" verifies for any plaintext.
+1994); one more shows that all v add up to 1. All of them share one challenge over the whole statement: context, key,
+all ciphertexts in order, all commitments (strong Fiat-Shamir: Bernhard, Pereira and Warinschi 2012). Without the
+ciphertexts in it, a forged "0 or 1" verifies for any plaintext.
 
 Soundness: two accepting transcripts with different challenges give the randomness of every ciphertext, so that a ballot
 without one vote is accepted with probability about (number of hashes) / 2^252 in the random oracle model. Secrecy: a

@@ -37,7 +37,7 @@ PATIENCE = 90.0
 SENDERS = 8
 """People who act at the same time."""
 ABSTAIN, SKIP = 0.1, 0.01
-"""Shares of people who never enrol, and of dimensions that people skip by casting an encrypted *no answer*."""
+"""Shares of people who enrol and never vote, and of dimensions that people skip by casting an encrypted *no answer*."""
 
 PLAN = plan_text(
     "Rehearsal",
@@ -219,9 +219,11 @@ class Crowd:
         return NO_ANSWER if (row, name) in self.skipped else self.option[row]
 
     def visit(self, row: str) -> None:
-        """One visit of one person."""
+        """One visit of one person; some enrol and do nothing more."""
         wallet = self.wallets[row]
         enrol(wallet, self.ask)
+        if row in self.silent:
+            return
         fetch_tokens(wallet, self.ask)
         for name in self.election.dimensions:
             wallet.cast(wallet.prepare(name, self.answer(row, name), self.reported.get((row, name))))
@@ -230,10 +232,9 @@ class Crowd:
 
     def vote(self, progress: Progress) -> None:
         """Everybody who takes part."""
-        rows = [row for row in self.wallets if row not in self.silent]
         with ThreadPoolExecutor(SENDERS) as pool:
-            for number, _ in enumerate(pool.map(self.visit, rows), 1):
-                progress("voting", number, len(rows))
+            for number, _ in enumerate(pool.map(self.visit, self.wallets), 1):
+                progress("voting", number, len(self.wallets))
 
     def truth(self) -> dict[str, int]:
         """The total as the people know it; a rehearsal compares it with what was published."""
@@ -286,34 +287,49 @@ def run_election(
     parties = Parties(planned, folder, place)
     try:
         election = set_up(parties, folder / "roll.csv")
-        people = ask_over_http(election, None, PATIENCE)
-        progress("starting")
-        for name in parties.plan.parties:
-            parties.serve(name)
-        parties.wait(people)
-        registrar, board = parties.of("registrar")[0], parties.of("board")[0]
-        parties.run(board, "publish", folder / board, "--approvals", folder / "drop")
-        codes = folder / registrar / "codes.csv"
-        parties.run(registrar, "letters", folder / registrar, "--roll", folder / "roll.csv", "--codes", codes)
-        crowd = Crowd(election, read_codes(codes), people, generator)
-        with killing(parties, generator, kill) as first:
-            crowd.vote(progress)
-        with killing(parties, generator, kill) as second:
-            progress("closing and counting")
-            close_all(parties)
-        progress("tallying")
-        count_all(parties, out / "release")
-        copy = fetch_board(election, out / "board", people)
-        progress("verifying")
-        check = check_board(copy, progress, pinned=election.fingerprint)
-        if check.total and check.total != crowd.truth():
-            check.findings.append("the total is not what the made-up people chose")
-        storage = _storage(folder)
-        kills = len(first) + len(second)
-        taken = time.monotonic() - started
-        return ElectionRehearsal(out, election.fingerprint, check, crowd.lost(copy), kills, taken, storage)
+        with ask_over_http(election, None, PATIENCE) as people:
+            return _conduct(parties, election, people, out, generator, kill, started, progress)
     finally:
         parties.stop()
+
+
+def _conduct(
+    parties: Parties,
+    election: KnownElection,
+    people: Ask,
+    out: Path,
+    generator: Generator,
+    kill: bool,
+    started: float,
+    progress: Progress,
+) -> ElectionRehearsal:
+    """From the first entry of the board to the last check."""
+    folder = parties.folder
+    progress("starting")
+    for name in parties.plan.parties:
+        parties.serve(name)
+    parties.wait(people)
+    registrar, board = parties.of("registrar")[0], parties.of("board")[0]
+    parties.run(board, "publish", folder / board, "--approvals", folder / "drop")
+    codes = folder / registrar / "codes.csv"
+    parties.run(registrar, "letters", folder / registrar, "--roll", folder / "roll.csv", "--codes", codes)
+    crowd = Crowd(election, read_codes(codes), people, generator)
+    with killing(parties, generator, kill) as first:
+        crowd.vote(progress)
+    with killing(parties, generator, kill) as second:
+        progress("closing and counting")
+        close_all(parties)
+    progress("tallying")
+    count_all(parties, out / "release")
+    copy = fetch_board(election, out / "board", people)
+    progress("verifying")
+    check = check_board(copy, progress, pinned=election.fingerprint)
+    if check.total and check.total != crowd.truth():
+        check.findings.append("the total is not what the made-up people chose")
+    storage = _storage(folder)
+    kills = len(first) + len(second)
+    taken = time.monotonic() - started
+    return ElectionRehearsal(out, election.fingerprint, check, crowd.lost(copy), kills, taken, storage)
 
 
 def read_codes(path: Path) -> dict[str, str]:

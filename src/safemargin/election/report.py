@@ -197,7 +197,8 @@ class ElectionRehearsal(ui.Result):
         return ui.Report(
             "What each role could see",
             ui.Headline("sound" if self.holds else "unsound", verdict),
-            f"{self.check.enrolled:,} people enrolled; {self.lost} ballots lost; {self.kills} kills. Id: {self.fingerprint}",
+            f"{self.check.enrolled:,} people enrolled; {self.lost} ballots lost; {self.kills} kills.",
+            f"Id of the election: {self.fingerprint}",
             _total_text(self.check),
             ui.Points([*self.check.findings, *self._reasons]),
             _dimension_grid(self.check),

@@ -151,7 +151,7 @@ class Service:
         record = await future
         if isinstance(record, InputError):
             code = 409 if isinstance(record, ConflictError) else 422
-            return refuse(code, step, str(record) if step.caller != "anonymous" else None)
+            return refuse(code, step, str(record) if signed else None)
         if step.caller == "anonymous":
             return Response(record.ljust(ANSWER_SIZE), 202, media_type=OCTETS)
         return Response(record, media_type=OCTETS)

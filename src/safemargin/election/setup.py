@@ -127,8 +127,8 @@ def plan_text(
 ) -> str:
     """A plan in TOML with roles spread over organisations, so that none of them suffices alone.
 
-    Every other organisation issues and holds a share of the tally key; the collector's does too where there are only two
-    others. The first one registers, the last one keeps the board. The box is run by an organisation of its own.
+    Every other organisation issues and holds a share of the tally key; the collector's does too where there are only
+    two others. The first one registers, the last one keeps the board. The box is run by an organisation of its own.
     """
     if len(set(others)) < 2 or collector in others:
         raise InputError("others: name at least two organisations beside the collector's")
@@ -244,7 +244,9 @@ def coefficients_of(plan: ElectionPlan, secret: Secret) -> list[Scalar]:
 
 
 def deal(plan: ElectionPlan, secret: Secret, keys: Mapping[str, PublicKeys]) -> StatedDealing:
-    """What a trustee shows once the hashes of all trustees are there; with a share for every other one, sealed to it."""
+    """What a trustee shows once the hashes of all trustees are there; with a share for every other one, sealed to
+    it.
+    """
     if missing := [name for name in plan.trustees if not (name in keys and keys[name].pledge)]:
         raise InputError(f"{missing[0]}: has not pledged its part of the tally key; nobody shows one before")
     own = coefficients_of(plan, secret)

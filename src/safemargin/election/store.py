@@ -1,8 +1,8 @@
 """What a role keeps on disk: items by key, in SQLite files or in a PostgreSQL database.
 
 There is no clock, no address and no surrogate number. Items are stored by key, and every batch is inserted sorted in
-one transaction. Pages of a database keep traces of the order all the same: `compact` writes them anew, and the box, where
-order matters, keeps no write-ahead log and no database of PostgreSQL.
+one transaction. Pages of a database keep traces of the order all the same: `compact` writes them anew, and the box,
+where order matters, keeps no write-ahead log and no database of PostgreSQL.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from safemargin.core import InputError
 from safemargin.io import transaction
 
 Items = Mapping[bytes, bytes]
+SETTINGS = ("journal_mode = TRUNCATE", "busy_timeout = 20000", "synchronous = FULL", "secure_delete = ON")
 
 
 class Store(Protocol):

@@ -1,9 +1,9 @@
 """Which sums may be decrypted, and which sums a release publishes.
 
-Groups with fewer ballots than the minimum are merged by public counts alone, before anything is decrypted. What trustees
-decrypt among themselves are sums over these groups, which do not overlap: so neither a sum nor a difference of two sums is
-over fewer ballots than the minimum. A published count is a sum over some of the groups of one dimension; parts of its
-decryption let nobody compute anything but sums of published counts.
+Groups with fewer ballots than the minimum are merged by public counts alone, before anything is decrypted. What
+trustees decrypt among themselves are sums over these groups, which do not overlap: so neither a sum nor a difference
+of two sums is over fewer ballots than the minimum. A published count is a sum over some of the groups of one
+dimension; parts of its decryption let nobody compute anything but sums of published counts.
 """
 
 import csv

@@ -1,9 +1,10 @@
 """The tally key, which nobody ever holds: trustees make shares of it together, without a dealer.
 
 With as many openers as trustees (n of n) every trustee draws `x_u`, publishes the hash of `Y_u = x_u G` first and `Y_u`
-with a proof of possession only when all hashes are known; `Y` is the sum. With fewer openers (T of U) every trustee deals
-by Feldman's scheme: T commitments to a polynomial, hashed first, and a share for every other trustee, sealed to it. A
-trustee signs the manifest only if every share for it verifies; any fault means that all start again with new keys.
+with a proof of possession only when all hashes are known; `Y` is the sum. With fewer openers (T of U) every trustee
+deals by Feldman's scheme: T commitments to a polynomial, hashed first, and a share for every other trustee, sealed to
+it. A trustee signs the manifest only if every share for it verifies; any fault means that all start again with new
+keys.
 
 Nobody can choose its part after it saw those of others, since hashes come first. T - 1 trustees learn nothing about a
 ciphertext under the decisional Diffie-Hellman assumption; T together can decrypt everything.

@@ -41,9 +41,7 @@ def tally_secret(election: KnownElection, secret: Secret) -> Scalar:
         sealed = unhex(manifest.tally[dealing.name].shares[secret.name])
         share = secret.sealing.open(sealed, share_info(bytes.fromhex(manifest.plan), dealing.name, secret.name))
         if evaluate_public(dealing.commitments, place) != base(read_scalar(share)):
-            raise InputError(
-                f"tally: the share that {dealing.name} dealt to {secret.name} is wrong; start with new keys"
-            )
+            raise InputError(f"tally: the share of {dealing.name} for {secret.name} is wrong; start with new keys")
         total = add_scalars(total, share)
     return total
 
@@ -209,9 +207,7 @@ class Trustee(Role):
         if any(entry.body["release"] != self._hash() for entry in compared):
             raise InputError("the trustees computed different releases: nothing is published")
         if len(compared) < self.election.manifest.openers:
-            raise InputError(
-                f"{len(compared)} trustees computed this release: {self.election.manifest.openers} are needed"
-            )
+            raise InputError(f"{len(compared)} trustees computed this release: more are needed")
         files = {name.decode(): content for name, content in self.store("files").items()}
         cells = published_cells(files, plan.groups, self.election.manifest.options) if files else {}
         own = tally_secret(self.election, self.secret)

@@ -173,7 +173,8 @@ def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
         for entry in issued:
             by = entry.body["counts"][dimension.name]
             if sum(by.values()) > check.enrolled:
-                yield f"{dimension.name}: {entry.author} signed {sum(by.values()):,} tokens for {check.enrolled:,} people"
+                tokens = sum(by.values())
+                yield f"{dimension.name}: {entry.author} signed {tokens:,} tokens; {check.enrolled:,} enrolled"
             for label, count in by.items():
                 if not dimension.self_reported and count > dimension.sizes[label]:
                     yield f"{dimension.name}: {label}: {entry.author} signed {count:,} of {dimension.sizes[label]:,}"

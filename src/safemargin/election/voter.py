@@ -1,8 +1,8 @@
 """A person's wallet: one seed from which keys and tokens follow, and receipts of the ballots that were sent.
 
 The seed is what the recovery sheet holds: with it, issuers give the same blind signatures to the same requests. The
-randomness of ballots is fresh each time, never follows from the seed and is never stored, so that the wallet cannot show
-how anybody voted; it does show which ballots are its owner's.
+randomness of ballots is fresh each time, never follows from the seed and is never stored, so that the wallet cannot
+show how anybody voted; it does show which ballots are its owner's.
 """
 
 import hashlib
@@ -112,7 +112,9 @@ class PreparedBallot:
 
 
 def audit_opening(election: KnownElection, stated: Mapping[str, Any], noted: str) -> str:
-    """What an audited ballot holds, computed again on another device; refused if it is not the one whose hash was noted."""
+    """What an audited ballot holds, computed again on another device; refused if it is not the one whose hash was
+    noted.
+    """
     match stated:
         case {
             "dimension": str(name),
