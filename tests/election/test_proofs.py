@@ -182,7 +182,7 @@ def test_decryptions_and_possession_that_are_wrong() -> None:
         (KEY, cell, part, proof[:32] + b"\xff" * 32, CONTEXT),
         (KEY, cell, part, b"", CONTEXT),
     ):
-        assert not is_decryption(*arguments)  # type: ignore[arg-type]
+        assert not is_decryption(*arguments)
     empty = Ciphertext(g.IDENTITY, g.IDENTITY)
     part, proof = prove_decryption(SECRET, empty, CONTEXT)
     assert part == g.IDENTITY and is_decryption(KEY, empty, part, proof, CONTEXT), "sums may be the identity"

@@ -134,8 +134,8 @@ def test_a_stalled_message_ends(world: World, monkeypatch: pytest.MonkeyPatch) -
     made = Service(world.roles["issuer-1"])
 
     class Slow:
-        path_params: ClassVar = {"step": "sign"}
-        headers: ClassVar = {}
+        path_params: ClassVar[dict[str, str]] = {"step": "sign"}
+        headers: ClassVar[dict[str, str]] = {}
 
         async def stream(self) -> AsyncIterator[bytes]:
             yield b"{"
