@@ -3,8 +3,8 @@
     python benchmarks/bench_election.py --voters 10000 --dimensions 5 --ballots 2000
 
 Ballots are made, checked and added up in this process with their files on disk, as collector, trustees and readers do
-it; bare loops do the same multiplications, additions and RSA verifications and nothing else. CPU seconds of this process.
-Rates are measured on a sample of `--ballots` ballots per stage and stated for the whole election.
+it; bare loops do the same multiplications, additions and RSA verifications and nothing else. CPU seconds of this
+process. Rates are measured on a sample of `--ballots` ballots per stage and stated for the whole election.
 """
 
 import argparse

@@ -22,8 +22,9 @@ import numpy as np
 
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.country import AGE, SEX, TENURE, write_country
-from safemargin.topdown.design import Design, Measurements, build_spine, combine_limits, grouped
+from safemargin.topdown.design import Design, Measurements, build_spine, combine_limits
 from safemargin.topdown.folder import Folder
+from safemargin.topdown.groups_of_areas import with_groups_of_areas
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.measure import add_noise, publish_measurements
 from safemargin.topdown.project import TopDownProject
@@ -113,7 +114,7 @@ def under_one_parent(areas: int) -> float:
     )
     measured = Measurements(noisy, {(0, total): kinds.margin(counts[0], total)})
     start = time.process_time()
-    wide, places = grouped(design)
+    wide, places = with_groups_of_areas(design)
     measured = measured.placed(places)
     solve_tables(wide, combine_limits(wide, measured.exact), fit(wide, measured))
     return time.process_time() - start

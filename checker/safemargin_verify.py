@@ -197,7 +197,7 @@ def check_files(files: Files, result: Result) -> dict[str, Any]:
             refuse(expect(document, dict, name).get(key) != value, f"{name}: its {key} is not {value!r}")
     listed = [member(table, "files", dict, f"{CERTIFICATE}: tables") for table in certificate["tables"]]
     hashes = {name: mark for each in listed for name, mark in each.items()}
-    others = {name: manifest["files"][name] for name in (CERTIFICATE, PAGE)}
+    others = {name: manifest["files"][name] for name in (CERTIFICATE, PAGE, *certificate.get("figures", ()))}
     same = {**hashes, **others} == manifest["files"] and len(hashes) == sum(map(len, listed))
     refuse(not same, f"{MANIFEST}: names other files or hashes than the certificate")
     target = member(manifest, "target", dict, MANIFEST)
@@ -223,20 +223,22 @@ class Table:
         refuse(len(groups) != len(self.axes), f"{where}: {self.name}: has groups of other axes")
         self.labels = [list(expect(each, dict, where)) for each in groups]
         self.numbers = [{label: number for number, label in enumerate(labels)} for labels in self.labels]
-        self.group_of: list[dict[str, int]] = []
-        for axis, each in zip(self.axes, groups):
-            group_of: dict[str, int] = {}
-            for number, (label, categories) in enumerate(each.items()):
-                for category in texts(categories, where):
-                    refuse(category in group_of, f"{where}: {self.name}: {axis} {category!r} is in two groups")
-                    group_of[category] = number
-                if len(categories) == 0 or (len(categories) == 1 and label != categories[0]):
-                    raise Finding(f"{where}: {self.name}: {axis} {label!r}: is the name of no group")
-            self.group_of.append(group_of)
+        self.members = [[texts(each[label], where) for label in each] for each in groups]
+        for label, names in (pair for each in groups for pair in each.items()):
+            wrong = len(names) == 0 or (len(names) == 1 and label != names[0])
+            refuse(wrong, f"{where}: {self.name}: {label!r}: is the name of no group")
         # What is printed, by question: (groups, option) -> count, or None where there is a gap or noise.
         self.printed: dict[str, dict[tuple[tuple[int, ...], int], int | None]] = {}
         self.statuses: set[str] = set()
         self._read(stated["files"], files, questions, result)
+        self.group_of = {name: self._groups(printed) for name, printed in self.printed.items()}
+
+    def _groups(self, printed: Mapping[Any, Any]) -> list[dict[str, int]]:
+        """Per axis the group of every category, of those that are printed for one question."""
+        used = [sorted(set(codes)) for codes in zip(*(groups for groups, _ in printed))]
+        pairs = [[(name, n) for n in numbers for name in each[n]] for each, numbers in zip(self.members, used)]
+        refuse(any(len(dict(each)) < len(each) for each in pairs), f"{self.name}: a category is in two groups")
+        return [dict(each) for each in pairs]
 
     def _read(self, names: Mapping[str, str], files: Files, questions: Sequence[Question], result: Result) -> None:
         known: dict[Any, Any] = {}
@@ -255,11 +257,11 @@ class Table:
         for (name, groups, option), (count, status) in known.items():
             self.statuses.add(status)
             self.printed.setdefault(name, {})[groups, option] = count if status in COUNTED else None
-            labels = [*([name] if len(by_name) > 1 else []), *(each[code] for each, code in zip(self.labels, groups))]
+            labels = [*([name] if name else []), *(each[code] for each, code in zip(self.labels, groups))]
             self.rows.append([*labels, by_name[name][option], count, status])
 
     def _cells(self, name: str, rows: list[Any], questions: Sequence[Question]) -> dict[Any, Any]:
-        many, by_name = ["question"][: len(questions) - 1], {question.name: question for question in questions}
+        many, by_name = [key for key in ["question"] if questions[0].name], {each.name: each for each in questions}
         columns, cells = [*many, *self.axes, "option", "count", "status"], dict[Any, Any]()
         for number, row in enumerate(rows, 1):
             where = f"{name}: row {number}"
@@ -351,11 +353,9 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
             printed, sums = table.printed.get(question.name, {}), [0] * len(question.options)
             for (_, option), count in printed.items():
                 sums[option] += count or 0
-            whole = table.statuses <= set(COUNTED)  # then it is about everybody
+            whole = table.statuses <= set(COUNTED) and bool(printed)  # then it is about everybody
             refuse(whole and sums != question.totals, f"{table.name}: adds up to another total")
-    refuse(
-        certificate["checked"] != checked_sets(certificate, tables), f"{CERTIFICATE}: checked: are other sets of axes"
-    )
+    refuse(certificate["checked"] != checked_sets(certificate, tables), f"{CERTIFICATE}: checked: are other sets")
     onlookers, earlier = certificate["onlookers"], certificate["earlier"]
     fields = [[type(each[key]) for key in ("name", "roll", "facts", "earlier")] for each in onlookers]
     clear = all(each == [str, str, bool, bool] for each in fields) and all(len(each) == 4 for each in onlookers)
@@ -367,8 +367,10 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     wrong = not held or not known or kinds != [list, list, int, int]
     refuse(wrong, f"{CERTIFICATE}: earlier: says otherwise than the onlookers, or something unknown")
     refuse(certificate["rule"] not in ({"label": "rerun"}, {"label": "not shown"}), f"{CERTIFICATE}: rule: is unknown")
-    is_noised = any("noised" in table.statuses for table in tables)
-    refuse(is_noised != bool(certificate["noise"]), f"{CERTIFICATE}: noise: is not what the tables have")
+    noised = {(table.axes[0], row[-4]) for table in tables for row in table.rows if row[-1] == "noised"}
+    stated = {(group["axis"], group["group"]) for each in certificate["noise"] for group in each["posterior"]}
+    clear = bool(noised) == any(stated or not each["omitted"] for each in certificate["noise"]) and stated <= noised
+    refuse(not clear or stated not in (noised, set()), f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
         result.warnings += [f"{name} is weaker than its default, {DEFAULTS[name]}."] if limit < DEFAULTS[name] else []
@@ -394,6 +396,7 @@ RULE_NOT_SHOWN = (
     "can infer who runs the program on other answers was not shown."
 )
 FORMAT_NOTE = "that {} prints the same as the other formats of its table."
+FIGURES_NOTE = "that the files of derived figures follow from the tables."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
 
 
@@ -408,33 +411,37 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     names = ", ".join(repr(onlooker["name"]) for onlooker in onlookers)
     # The statement is about all onlookers together, so it names the most that any of them knows.
     rolls = {onlooker["roll"] for onlooker in onlookers}
-    knows = "how many people there are of every kind" if "joint" in rolls else "no sizes of groups"
-    if "joint" not in rolls and "sizes" in rolls:
-        knows = "how many people each group has"
+    sizes = "how many people each group has" if "sizes" in rolls else "no sizes of groups"
+    knows = "how many people there are of every kind" if "joint" in rolls else sizes
     s = "" if many else "s"
     if any(onlooker["facts"] for onlooker in onlookers):
         knows += f" and hold{s} facts of their own"
     if earlier["cycles"]:
         knows += f", and remember{s} the release of {' and '.join(earlier['cycles'])}"
         knows += f" and believe{s} that nobody who stayed changed their answer"
-    claims = [_claim(question, target) for question in certificate["questions"]]
-    names_of = [f"({question['question']}) " if len(set(claims)) > 1 else "" for question in certificate["questions"]]
-    limits = "; ".join(dict.fromkeys(f"{name}{claim[0]}" for name, claim in zip(names_of, claims)))
+    claims: dict[tuple[str, str, str], list[str]] = {}
+    for question in certificate["questions"]:
+        claims.setdefault(_claim(question, target), []).append(question["question"])
+    limits = "; ".join(f"({', '.join(of)}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
+    counts = max(claim[1] for claim in claims)  # what is protected of every question
     tau, kappa = int(target["tau"]), int(target["kappa"])
-    near = f"to an interval no wider than {tau} (in small groups: a quarter of their people)" if tau else "exactly"
+    wide = f"to an interval no wider than {tau}" if tau else "exactly"
+    near = wide + (" (in small groups: a quarter of their people)" if tau else "")
     yield (
         f"The onlooker{'s' if many else ''} {names}, who know{'' if many else 's'} {knows}, cannot infer that "
-        f"{limits}. {claims[0][1]} can be inferred {near} only for groups of {kappa:,} people or more that lie "
+        f"{limits}. {counts} can be inferred {near} only for groups of {kappa:,} people or more that lie "
         f"within these limits, as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
     )
     sensitive = [f"{axis} {name}" for axis, names in sorted(target["sensitive"].items()) for name in sorted(names)]
     if sensitive:
-        near = f"to an interval no wider than {tau}" if tau else "exactly"
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
-        yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {near}."
+        yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {wide}."
     if certificate["noise"]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
+        for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
+            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
+            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -442,10 +449,8 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     yield RULE_SHOWN if rule == "rerun" else RULE_NOT_SHOWN
     if earlier["cycles"]:
         yield " What the totals of all cycles disclose by themselves is not covered."
-        if earlier["held"] == "group by group":
-            yield " Earlier releases were compared group by group, not all together."
-        elif earlier["held"] == "not":
-            yield " Earlier releases were not held together with this one."
+        held = {"jointly": "", "group by group": " Earlier releases were compared group by group, not all together."}
+        yield held.get(earlier["held"], " Earlier releases were not held together with this one.")
         if earlier["net"]:
             yield " Between cycles only net changes of the roll are compared: if people of one kind came and others "
             yield "of it left at once, they are not covered."
@@ -453,11 +458,13 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [repr(option) for option in question["options"] if shares.get((option,)) == 0]
         where, people = f" ({question['question']})" if question["question"] else "", question["people"]
-        if nobody:
-            yield f" The total says that nobody chose {' or '.join(nobody)}{where}."
+        yield f" The total says that nobody chose {' or '.join(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
             yield f" The total alone shows how everybody voted{where}; publishing it is the decision of the office."
+    if len(certificate["questions"]) > 1:
+        yield " Each question is about the people who answered it, and no table ties answers to different questions."
+        yield " Somebody who knows how answers to different questions hang together can infer more."
     if "joint" in rolls:
         yield " Checked are all combinations of categories that occur, all pairs of columns, the published groups and "
         yield "any two of them together. What the total, the roll and facts disclose by themselves does not count."
@@ -492,9 +499,9 @@ def _claim(question: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[str,
     free = [option for option in options if option not in (*above, *below, *question["least"])]
     listed = [f"that people chose {_or(free)}"] if free else []
     if below != options:
-        listed += ["that nobody chose an option", "that all chose among several"]
         small = f"and small counts in groups of {target['kappa']:,} people or more"
-        listed.append(f'{small} (secrets = "both" asks for the first)')
+        small += ' (secrets = "both" asks for the first)'
+        listed += ["that nobody chose an option", "that all chose among several", small]
     return text + least, "A count above 0 of these", f" Not protected: {', '.join(listed)}." if listed else ""
 
 
@@ -557,7 +564,8 @@ class Proof:
     """The witnesses of one question, and the check of every cell."""
 
     def __init__(self, question: Question, roll: Roll, tables: Sequence[Table], target: Mapping[str, Any]) -> None:
-        self.question, self.roll, self.tables, self.target = question, roll, tables, target
+        self.question, self.roll, self.target = question, roll, target
+        self.tables = tables = [table for table in tables if question.name in table.printed]
         self.count = len(question.options)
         if sum(roll.people) != question.people:
             raise Finding(f"{ROLL}: has {sum(roll.people):,} people; the certificate says {question.people:,}")
@@ -569,7 +577,7 @@ class Proof:
     def _published(self, table: Table) -> Level:
         """The cells of a published table; a combination that has people and no row is a finding."""
         codes = []
-        for axis, group_of in zip(table.axes, table.group_of):
+        for axis, group_of in zip(table.axes, table.group_of[self.question.name]):
             refuse(axis not in self.roll.axes, f"{ROLL}: has no column {axis}, which {table.name} has")
             unknown = next((name for name in self.roll.column(axis) if name not in group_of), None)
             refuse(unknown is not None, f"{table.name}: {axis} {unknown!r} is on the roll and in no group")
@@ -628,8 +636,7 @@ class Proof:
             for (profile, option), step in steps.items():
                 key = level.keys[profile], option
                 sums[key] = sums.get(key, 0) + step
-            if any(step and printed[key] is not None for key, step in sums.items()):
-                raise Finding(f"{name}: changes a count of {fact}")
+            refuse(any(n and printed[key] is not None for key, n in sums.items()), f"{name}: changes a count of {fact}")
         self.moves.append((start, [(profile, option, step) for (profile, option), step in steps.items() if step]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
@@ -640,8 +647,7 @@ class Proof:
             columns = [self.roll.column(axis) for axis in axes]
             never = [(name,) for name in sensitive.get(axes[0], ())] if len(axes) == 1 else ()
             yield Level(" x ".join(axes), list(zip(*columns)), people, never)
-        spoken = [level for table, level in zip(self.tables, self.levels_of) if table.axes]
-        yield from spoken
+        yield from (level for table, level in zip(self.tables, self.levels_of) if table.axes)
         for one, other in combinations(zip(self.tables, self.levels_of), 2):
             if one[0].axes and other[0].axes and not set(one[0].axes) & set(other[0].axes):
                 keys = list(zip(one[1].cell_of, other[1].cell_of))
@@ -685,10 +691,7 @@ class Proof:
                     changed[cell_of[profile]] = changed.get(cell_of[profile], 0) + step
             for cell, step in changed.items():
                 value = values[start][cell] + step
-                if value < least[cell]:
-                    least[cell] = value
-                elif value > most[cell]:
-                    most[cell] = value
+                least[cell], most[cell] = min(least[cell], value), max(most[cell], value)
         return least, most
 
     def _printed(self, level: Level, cell: int, options: Sequence[int], limit: int) -> bool:
@@ -718,8 +721,7 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
         raise Finding(f"{WITNESSES}: an onlooker does not know the joint roll, which it discloses")
     carried = parse_json(WITNESSES, auditors[WITNESSES])
     by_name = {member(each, "question", str, WITNESSES): each for each in member(carried, "questions", list, WITNESSES)}
-    if set(by_name) != {question.name for question in questions}:
-        raise Finding(f"{WITNESSES}: is about other questions than the certificate")
+    refuse(set(by_name) != {each.name for each in questions}, f"{WITNESSES}: is about other questions")
     for question in questions:
         held = by_name[question.name]
         name = member(held, "roll", str, WITNESSES)
@@ -732,12 +734,11 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
         refuse(not proof.witnesses, f"{WITNESSES}: holds no table")
         for number, move in enumerate(member(held, "moves", list, WITNESSES)):
             proof.add_move(move, number)
-        for level in proof.levels(stated["checked"]):
+        for level in proof.levels(checked_sets(stated, proof.tables)):
             cells, missing = proof.check_level(level)
             into.cells += cells
-            if missing:
-                some = "; ".join(missing[:3])
-                raise Finding(f"{WITNESSES}: does not show {len(missing):,} counts within the limits ({some})")
+            some = f"{len(missing):,} counts within the limits ({'; '.join(missing[:3])})"
+            refuse(bool(missing), f"{WITNESSES}: does not show {some}")
         into.tables += len(proof.witnesses)
         into.moves += len(proof.moves)
     into.is_proved = True
@@ -761,7 +762,6 @@ def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
 
 
 # 5. The signature: Ed25519 (RFC 8032) in the format of minisign, over the BLAKE2b hash of the manifest.
-
 PRIME = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
@@ -858,6 +858,7 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
             (auditors is None, "the statement: it needs the folder `auditors`, for those who may hold it."),
             (key is None, "who made the files: without a signature and a key, they agree with each other at most."),
             (certificate["rule"]["label"] == "rerun", RULE_NOTE),
+            (certificate.get("figures"), FIGURES_NOTE),
             (certificate["noise"], "how the noise was drawn, and what noised counts disclose."),
             (certificate["slack"], "why totals disagree."),
             (certificate["earlier"]["cycles"], "what earlier releases add, and whether all of them are listed."),

@@ -191,4 +191,8 @@ class Disk:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name in sorted(image):
             content = image[name]
-            Path(name).mkdir(exist_ok=True) if content is None else Path(name).write_bytes(content)
+            if content is None:
+                Path(name).mkdir(exist_ok=True)
+            else:
+                Path(name).write_bytes(content)
+                Path(name).chmod(0o600)

@@ -90,7 +90,9 @@ def random_secrets(seed: int, options: Sequence[str]) -> Secrets:
         {"sets": [[options[one], options[other]]]},
     ]
     secrets = Secrets.parse(kinds[int(rng.integers(len(kinds)))])
-    return secrets.with_halves(options) if len(options) > 3 and rng.random() < 0.4 else secrets
+    if len(options) < 4 or rng.random() >= 0.4:
+        return secrets
+    return replace(secrets, wide=bool(rng.random() < 0.5)).with_halves(options)
 
 
 @contextmanager
@@ -352,8 +354,10 @@ def breaks(
         for start, grouping, high in product(starts[::-1] * 3, (part_groups(place, plan), groups), (True, False)):
             if disclosed()[row, option]:
                 low, top, size = int(least[row, option]), int(most[row, option]), int(people[row])
-                narrow = int(tolerance[row, 0]) + 1
-                if not seen.within[row, option] and low <= top:
+                narrow, last = int(tolerance[row, 0]) + 1, int(few[option])
+                if seen.lower[row, option] >= 1 and seen.upper[row, option] <= last:
+                    ends = (last + 1, size) if high else (0, 0)  # more than a small count, or nobody
+                elif not seen.within[row, option] and low <= top:
                     ends = (low, top)
                 elif high:
                     ends = (max(low, int(seen.lower[row, option]) + narrow), size)

@@ -399,10 +399,11 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return to / "project.toml"
 
     monkeypatch.setattr(gate, "write_city", write_small_city)
-    ran = run("demo", "city", "--json")
+    ran = run("demo", "--out", "city", "--json")
     assert ran.code == 0 and set(ran.document) == RELEASE_KEYS
     assert (folder / "city/release/published/manifest.json").is_file()
     assert run("demo", "city").code == 2
+    assert "given twice" in run("demo", "city", "--out", "town").err
 
 
 def test_json_is_all_there_is_on_standard_output(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The menu: every command, where its function is, and the group it is listed in. Nothing is decided here."""
 
+import inspect
 import os
 import re
 import signal
@@ -22,6 +23,7 @@ from safemargin.core import (
     RefusedError,
     SafemarginError,
     cannot_read,
+    check_address_space,
     limit_memory,
     memory_limit,
     written,
@@ -30,6 +32,8 @@ from safemargin.ui import note
 
 __all__ = ["app", "main"]
 
+LONGEST = 800
+"""Letters of an error that no file can take."""
 REFUSED, WRONG_INPUT, INTERNAL_ERROR, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 141
 """Exit codes beside 0. 70 is EX_SOFTWARE of sysexits.h; the last two are 128 plus the signal, as shells count."""
 
@@ -128,6 +132,10 @@ class _Command(TyperCommand):
                 raise InputError(f"{name} {str(value)[:30]}...: must be a number below 2^63")
         return rest
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """The first sentence of the help, whole: what a group lists is wrapped, not cut off."""
+        return " ".join(inspect.cleandoc(self.help or "").partition("\n\n")[0].split())
+
 
 class _Menu(TyperGroup):
     """The help in groups; the exit codes of an interrupt and of a closed pipe."""
@@ -155,23 +163,34 @@ class _Menu(TyperGroup):
                     leaf.params.append(_memory_option())
         return command
 
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        try:
+            return super().make_context(*given, **named)  # prints the help, if that is asked for
+        except OSError as error:
+            raise _cannot_print(error) from None
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
+            try:
+                return super().invoke(ctx)
+            finally:  # before the exit code is settled: what nobody takes is noticed
+                sys.stdout.flush()
         except KeyboardInterrupt:
             note(f"interrupted{_what_is_done()}")
             raise typer.Exit(INTERRUPTED) from None
         except OSError as error:
             if error.filename is not None:
                 raise cannot_read(error.filename, error) from None
-            # Only standard output is written without an error of ours. Python would report it again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if isinstance(error, BrokenPipeError) and not _what_is_done():
-                raise typer.Exit(CLOSED_PIPE) from None
-            note(f"standard output cannot be written ({error.strerror or error}){_what_is_done()}")
-            raise typer.Exit(CLOSED_PIPE if isinstance(error, BrokenPipeError) else WRONG_INPUT) from None
+            raise _cannot_print(error) from None
+
+
+def _cannot_print(error: OSError) -> typer.Exit:
+    """How a command ends whose output nobody takes; only standard output is written without an error of ours."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would report it again at exit
+    is_pipe = isinstance(error, BrokenPipeError)
+    if not is_pipe or _what_is_done():
+        note(f"standard output cannot be written ({error.strerror or error}){_what_is_done()}")
+    return typer.Exit(CLOSED_PIPE if is_pipe else WRONG_INPUT)
 
 
 def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
@@ -214,12 +233,14 @@ def _load(place: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command. An error of ours is one line; one that we did not foresee is one line and a file."""
+    _open_closed_streams()
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a service is handled as Ctrl-C is
     written.clear()
     arguments = sys.argv[1:]
     try:
+        check_address_space()
         _check_slashes(arguments)
         is_project = any(text.endswith(".toml") for text in arguments[1:])
         program = app([name for name in arguments[:1] if name in COMMANDS], is_project)
@@ -242,6 +263,23 @@ def main() -> None:
         details = f"the details are in {_write_traceback(arguments)}, please report them"
         note(f"internal error: {what}{_what_is_done()}; {details}")
         sys.exit(INTERNAL_ERROR)
+
+
+def _open_closed_streams() -> None:
+    """Give standard streams that were closed (`>&-`) their numbers: otherwise the next file that is opened gets them.
+
+    What is printed then fails, as on a full disk; what is noted is lost.
+    """
+    for number, way in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, way)  # the lowest number that is free
+            os.set_inheritable(opened, True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
 
 
 def _what_is_done() -> str:
@@ -296,9 +334,12 @@ def with_flags(message: str, program: typer.Typer, arguments: list[str]) -> str:
 
 
 def _write_traceback(arguments: list[str]) -> str:
-    number, name = tempfile.mkstemp(prefix="safemargin-", suffix=".txt")
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        print(f"safemargin {__version__} {arguments}\n\n{traceback.format_exc()}", file=file)
+    try:
+        number, name = tempfile.mkstemp(prefix="safemargin-", suffix=".txt")
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            print(f"safemargin {__version__} {arguments}\n\n{traceback.format_exc()}", file=file)
+    except OSError:  # no place for it: the last line must do
+        return repr(traceback.format_exc()[-LONGEST:])
     return name
 
 

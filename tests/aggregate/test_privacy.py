@@ -1,5 +1,6 @@
 """The paper's figures, and the exact law beside them."""
 
+import itertools
 import math
 
 import numpy as np
@@ -12,16 +13,17 @@ from safemargin.aggregate.privacy import (
     Setting,
     approximate_shuffling_delta,
     cost_bits,
+    exact_pair_delta,
     gaussian_delta,
     gaussian_epsilon,
     paper_curves,
     paper_figures,
     paper_full_figures,
-    shuffled_pair_delta,
     shuffling_epsilon,
     unsound_shuffling,
 )
-from safemargin.core import InputError
+from safemargin.aggregate.shuffled import gaussian_pair_delta, pair_delta
+from safemargin.core import FloatArray, InputError
 
 EPSILONS_79 = {2: 17.04, 5: 13.64, 9: 13.10, 10: 13.14, 20: 14.48, 50: 19.81, 100: 27.87, 500: 76.14, 1000: 125.48}
 RENYI = {2: (8.434, 3.967), 5: (5.702, 6.502), 9: (4.504, 9.010), 20: (3.351, 14.25), 50: (2.487, 24.84)}
@@ -70,12 +72,75 @@ def test_unsound_and_sound_shuffling() -> None:
     assert approximate_shuffling_delta(0.37, 7.8, 1000, 1e-6, 1e-6) > 1e-3
 
 
+def drawn_pair_delta(mu: float, clients: int, epsilon: float, draws: int) -> tuple[float, float]:
+    """By drawing what a shuffler shows: the mean of exp(mu x - mu^2 / 2), where one client moved; with its error."""
+    values = np.random.default_rng(1).standard_normal((draws, clients))
+    values[:, 0] += mu
+    gains = np.maximum(0.0, 1 - math.exp(epsilon) / np.exp(mu * values - mu * mu / 2).mean(axis=1))
+    return float(gains.mean()), float(gains.std() / math.sqrt(draws))
+
+
 def test_one_pair_of_inputs_refutes_the_unsound_bound() -> None:
     """Seeded. The paper claims delta 1e-6 at epsilon 0.37 with 1,000 clients; one pair has 1.6e-4, with K = 20 .028."""
-    delta, error = shuffled_pair_delta(1.5, 1000, 0.37, draws=20_000, seed=1)
-    assert delta - 4 * error > 0 and delta == pytest.approx(1.6e-4, abs=4 * error)
-    wide, _ = shuffled_pair_delta(2 * math.sqrt(20) / 4 * 400 / 399, 1000, 0.37, draws=4_000, seed=1)
-    assert wide == pytest.approx(0.028, abs=0.006)
+    assert gaussian_pair_delta(1.5, 1000, 0.37) == pytest.approx(1.6e-4, rel=0.03)
+    for mu, clients in ((1.5, 100), (2 * math.sqrt(20) / 4 * 400 / 399, 1000)):
+        drawn, error = drawn_pair_delta(mu, clients, 0.37, 3_000)
+        found = gaussian_pair_delta(mu, clients, 0.37)
+        assert drawn - 5 * error < found * 1.05 and found < drawn + 5 * error
+
+
+def test_delta_of_a_shuffled_pair_by_listing_what_is_seen() -> None:
+    """Every multiset that three clients can show under both inputs, from the definition of delta."""
+    generator = np.random.default_rng(2)
+    for clients in (2, 3, 4):
+        usual, moved = generator.dirichlet(np.ones(4), size=2)
+        usual = np.append(usual * 0.9, 0.0)  # a tenth is atoms of its own, and the last value only the other law has
+        moved = np.append(moved * 0.7, 0.2)
+        before: dict[tuple[int, ...], float] = {}
+        after: dict[tuple[int, ...], float] = {}
+        one, other = np.append(usual, [0.1, 0.0]), np.append(moved, [0.0, 0.1])
+        for seen in itertools.product(range(7), repeat=clients):
+            key = tuple(sorted(seen))
+            rest = float(np.prod([one[value] for value in seen[1:]]))
+            before[key] = before.get(key, 0.0) + float(one[seen[0]]) * rest
+            after[key] = after.get(key, 0.0) + float(other[seen[0]]) * rest
+        for epsilon in (0.0, 0.4, 1.0):
+            exact = sum(max(0.0, after[key] - math.exp(epsilon) * before[key]) for key in after)
+            found = pair_delta(usual, moved, 0.1, clients, epsilon)
+            assert exact * 0.98 - 1e-9 <= found <= exact + 1e-9
+
+
+def test_delta_after_shuffling_by_the_exact_law() -> None:
+    """At n = 1 a quarter of the values is certain; at n = 100, K = 9 nothing beyond the atoms can be shown."""
+    one = NoiseLaw(Setting(1, 9))
+    drawn, error = drawn_exact_pair(100, 0.886, 20_000)
+    assert exact_pair_delta(one, 100, 0.886) == pytest.approx(drawn, abs=5 * error + 0.01)
+    assert exact_pair_delta(one, 100, 0.886) > 0.25
+
+
+def drawn_exact_pair(clients: int, epsilon: float, draws: int) -> tuple[float, float]:
+    """n = 1, K = 9 from the closed form: 2^-9 atoms at 0 and 1, and Beta laws; a shift by 1/3."""
+    generator = np.random.default_rng(3)
+    counts = generator.binomial(9, 0.5, size=(draws, clients))
+    inside = generator.beta(np.maximum(counts, 1), np.maximum(9 - counts, 1))
+    noise = np.where((counts == 0) | (counts == 9), counts / 9, inside)
+    noise[:, 0] += 1 / 3
+
+    def density(y: FloatArray) -> FloatArray:
+        safe = np.clip(y, 1e-12, 1 - 1e-12)
+        total = sum(
+            math.comb(9, j) * 2.0**-9 * np.exp((j - 1) * np.log(safe) + (8 - j) * np.log(1 - safe) - betaln(j, 9 - j))
+            for j in range(1, 9)
+        )
+        return np.asarray(np.where((y > 0) & (y < 1), total, 0.0))
+
+    usual, moved = density(noise), density(noise - 1 / 3)
+    atoms = np.isclose(noise, 1 / 3) | np.isclose(noise, 4 / 3)  # of the client that moved
+    certain = atoms[:, 0] | (usual[:, 0] == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(usual > 0, moved / usual, 0.0)
+    gains = np.where(certain, 1.0, np.maximum(0.0, 1 - math.exp(epsilon) / np.maximum(ratio.mean(axis=1), 1e-300)))
+    return float(gains.mean()), float(gains.std() / math.sqrt(draws))
 
 
 @pytest.mark.parametrize(("bits", "weights"), ATOMS)

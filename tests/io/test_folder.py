@@ -106,8 +106,9 @@ def test_everything_is_on_the_disk_before_and_after_the_rename(tmp_path: Path, m
     write_folder(tmp_path / "new/below/out", {"a": b"1", "parts/b": b"2"})
     before, after = steps[: steps.index("rename")], steps[steps.index("rename") + 1 :]
     draft = "new/below/DRAFT"
-    assert set(before) == {".", "new", "new/below", draft, f"{draft}/a", f"{draft}/parts", f"{draft}/parts/b"}
-    assert before.index(f"{draft}/parts/b") < before.index(f"{draft}/parts") < before.index(draft)
+    inner = f"{draft}/out"
+    assert set(before) == {".", "new", "new/below", draft, inner, f"{inner}/a", f"{inner}/parts", f"{inner}/parts/b"}
+    assert before.index(f"{inner}/parts/b") < before.index(f"{inner}/parts") < before.index(inner)
     assert after == ["new/below"]
 
 

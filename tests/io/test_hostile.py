@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safemargin import InputError, audit
-from safemargin.core import SafemarginError, limit_memory, one_line, printable
+from safemargin.core import SafemarginError, claimed, limit_memory, one_line, owner, printable
 from safemargin.io import WRITERS, file_name, parse_json, parse_toml, read_tables, read_text, stale_drafts, write_folder
 from safemargin.io.files import MOST_COLUMNS
-from safemargin.io.folder import _machine
+from safemargin.io.folder import LOCK
 from safemargin.io.rows import natural_order
 from safemargin.ui import PlainConsole
 
@@ -124,8 +124,16 @@ def test_memory_is_a_size() -> None:
 
 def test_drafts_of_processes_that_ended(tmp_path: Path) -> None:
     write_folder(tmp_path / "a", {"x": b""})
-    alive = tmp_path / f".a-draft-{_machine()}-{os.getpid()}-x"
-    dead, elsewhere = tmp_path / f".a-draft-{_machine()}-999999999-x", tmp_path / ".a-draft-00000000-999999999-x"
-    for path in (alive, dead, elsewhere):
+    machine = owner().partition("-")[0]
+    alive, own = (tmp_path / f".a-draft-{machine}-{process}-x" for process in (os.getppid(), os.getpid()))
+    dead, elsewhere = tmp_path / f".a-draft-{machine}-999999999-x", tmp_path / ".a-draft-00000000-999999999-x"
+    for path in (alive, own, dead, elsewhere):
         path.mkdir()
-    assert stale_drafts(tmp_path) == [dead]
+    assert set(stale_drafts(tmp_path)) == {dead, own}, "nothing of ours is at work"
+    with claimed(own, own / LOCK), claimed(alive, alive / LOCK):
+        for path in (own, alive):
+            os.utime(path, (0, 0))
+        assert stale_drafts(tmp_path) == [dead]
+    assert set(stale_drafts(tmp_path)) == {dead, own, alive}, "the number is that of another process by now"
+    write_folder(tmp_path / "b", {"x": b""})
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b", elsewhere.name}

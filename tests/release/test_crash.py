@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -79,12 +80,15 @@ def restore(folder: Path, ledger: bytes | None) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if ledger is not None:
         (folder / "ledger.sqlite").write_bytes(ledger)
+        (folder / "ledger.sqlite").chmod(0o600)
 
 
 def check_next_command(made: Release, folder: Path, earlier: int, at: object) -> bool:
     """Whether the release is out after a fault: published and recorded, or neither, and counted once by a new run."""
     ledger, out = folder / "ledger.sqlite", folder / "out"
     entries = read_ledger(ledger)  # what the next command does first
+    left = {path.name for path in folder.iterdir()} - {"ledger.sqlite", "out", "earlier"}
+    assert left == set(), (at, left)
     is_recorded = [entry.cycle for entry in entries][-1:] == ["2026"]
     assert is_recorded == (out / "published/manifest.json").exists() == out.exists(), at
     if not is_recorded:
@@ -135,6 +139,28 @@ def test_published_and_recorded_or_neither(
         outcomes.add(check_next_command(made, world.folder, world.earlier, at))
     signal.signal(signal.SIGTERM, before_term)
     assert outcomes == {True, False}
+
+
+def test_a_draft_is_private_from_the_first_byte(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every operation, whatever the umask: nobody else can enter a folder that has not got its name."""
+    restore(world.folder, world.ledger)
+    faults, seen = Faults(monkeypatch), []
+
+    def look(_: str) -> None:
+        names = [path for path in world.folder.iterdir() if path.name.startswith(".") and path.is_dir()]
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in names)
+
+    before = os.umask(0)
+    try:
+        faults.arm(0, look, is_lasting=True)
+        world.made.write(world.folder / "out")
+    finally:
+        faults.disarm()
+        os.umask(before)
+    assert set(seen) == {0o700} and len(seen) > 30
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (world.folder / "out").iterdir()}
+    assert stat.S_IMODE((world.folder / "out").stat().st_mode) == 0o755
+    assert modes["confidential"] == modes["auditors"] == 0o700
 
 
 def test_killed_at_a_random_time(world: World) -> None:

@@ -20,7 +20,7 @@ from safemargin.release.question_inputs import read_questions
 from surveys import staff_survey
 
 SMALL = Target(kappa=10)
-LEDGER = {"file": "l.sqlite", "population": "p", "cycle": "1", "turnover": "net", "answers": "kept"}
+LEDGER = {"file": "l.sqlite", "population": "p", "cycle": "1", "id": "site", "answers": "kept"}
 BY = ["site", "grade", "gender"]
 
 
@@ -109,10 +109,7 @@ def test_contests_of_a_column_are_questions_with_their_own_rolls() -> None:
         ({"data": {"answers": ["q1", "q2", "q3"], "linked": [["q1", "q2", "q3"]]}}, "125 combinations of options"),
         ({"roll": {"files": ["roll.csv"]}}, "roll: with several questions"),
         ({"target": {"protect": "noise"}}, "noise is for one question"),
-        (
-            {"ledger": LEDGER},
-            "ledger",
-        ),
+        ({"ledger": LEDGER}, "people are not followed by name"),
     ],
 )
 def test_wrong_input_is_refused_in_one_line(tmp_path: Path, content: dict[str, Any], words: str) -> None:

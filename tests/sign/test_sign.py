@@ -1,14 +1,18 @@
 """Signatures that `verify` accepts, that change with every byte, and keys that are refused."""
 
 import base64
+import errno
 import json
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from faults import Faults, failing, full, interrupt, terminate
 from safemargin import InputError, Target, checker, release, sign, verify
-from safemargin.core import OutputError
+from safemargin.core import OutputError, SafemarginError
 from safemargin.io import write_folder
 
 FILES = {"published/a.csv": b"a\n"}
@@ -112,5 +116,64 @@ def test_an_empty_signature_left_by_a_crash_is_replaced(folder: Path, tmp_path: 
     sign(folder, key=tmp_path / "k")
     names = {path.name for path in (folder / "published").iterdir()}
     assert names == {"a.csv", "manifest.json", "manifest.json.minisig"}
+    signature = (folder / "published/manifest.json.minisig").read_bytes()
+    sign(folder, key=tmp_path / "k")
+    assert (folder / "published/manifest.json.minisig").read_bytes() == signature, "it is there already"
+    sign(key=tmp_path / "other", new=True)
+    with pytest.raises(OutputError, match="exists already"):
+        sign(folder, key=tmp_path / "other")
+    (folder / "published/manifest.json").write_text(json.dumps({"schema": 2, "files": {"a.csv": HASH}}))
     with pytest.raises(OutputError, match="exists already"):
         sign(folder, key=tmp_path / "k")
+
+
+def test_a_pair_of_keys_that_was_interrupted_is_completed(folder: Path, tmp_path: Path) -> None:
+    pair = sign(key=tmp_path / "k", new=True)
+    public = (tmp_path / "k.pub").read_bytes()
+    for left in (None, b"", b"untrusted comm"):
+        (tmp_path / "k.pub").unlink()
+        if left is not None:
+            (tmp_path / "k.pub").write_bytes(left)
+        assert sign(key=tmp_path / "k", new=True).key == pair.key
+        assert (tmp_path / "k.pub").read_bytes() == public
+    (tmp_path / "k").unlink()
+    with pytest.raises(OutputError, match="k.pub: exists already"):  # its secret is lost, or elsewhere
+        sign(key=tmp_path / "k", new=True)
+    assert not (tmp_path / "k").exists()
+
+
+@pytest.mark.parametrize("kind", ["EIO", "ENOSPC", "SIGINT", "SIGTERM"])
+def test_a_fault_while_signing_blocks_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """At every operation: the signature is whole or absent, and the next call signs."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
+    strikes = {"EIO": failing(errno.EIO), "ENOSPC": full, "SIGINT": interrupt, "SIGTERM": terminate}
+    faults, published, key = Faults(monkeypatch), folder / "published", tmp_path / "keys" / "k"
+    key.parent.mkdir()
+
+    def sign_all() -> None:
+        sign(key=key, new=True)
+        sign(folder, key=key)
+
+    points = faults.points(sign_all, strikes[kind], tmp_path)
+    assert len(points) > 10
+    for at in points:
+        for path in (*key.parent.iterdir(), published / "manifest.json.minisig"):
+            path.unlink(missing_ok=True)
+        faults.arm(at, strikes[kind], kind == "ENOSPC")
+        with suppress(SafemarginError, KeyboardInterrupt):
+            sign_all()
+        faults.disarm()
+        with suppress(OutputError):  # the pair is complete
+            sign(key=key, new=True)
+        sign(folder, key=key)
+        assert {path.name for path in key.parent.iterdir()} == {"k", "k.pub"}, at
+        assert len(list(published.iterdir())) == 3, at
+        assert (
+            signature_failures(
+                published / "manifest.json", published / "manifest.json.minisig", key.with_suffix(".pub")
+            )
+            == []
+        )
+    signal.signal(signal.SIGTERM, before)

@@ -1,7 +1,8 @@
 """Which pattern is chosen: totals last, costs, cells to keep, records, a time limit, and what a rerun discloses."""
 
 import json
-from itertools import combinations, count
+import math
+from itertools import combinations, count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from safemargin import InputError, RefusedError, suppress, verify
-from safemargin.core import Hierarchy, IntArray, Lattice, lattice
+from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice, lattice, numpy_generator
 from safemargin.suppress import suppress as module
-from safemargin.suppress.linked import LinkedTables
-from safemargin.suppress.moves import Problem
+from safemargin.suppress.feasibility import PatternBuilder
+from safemargin.suppress.linked import LinkedTables, single
+from safemargin.suppress.moves import MoveStore, Problem
 from safemargin.suppress.problem import build_problem
 from safemargin.suppress.suppress import find_pattern
 
@@ -153,3 +155,20 @@ def test_adult_hides_no_total_of_one_axis(data_sets: Path) -> None:
     found = suppress(data_sets / "adult_uci.parquet", by=["race", "sex", "marital_status"], seconds=60).pattern
     sizes = [len(found.tables.cell(cell)) for cell in found.suppressed.tolist()]
     assert found.gap == 0 and 1 not in sizes
+
+
+def test_a_search_that_ends_early_keeps_the_smallest_pattern_it_reached() -> None:
+    """Every pattern that is reached is smaller than the one before and protects all its cells."""
+    draw = numpy_generator(5)
+    table = small(draw.poisson(2.0, size=(6, 5, 4)))
+    problem = build_problem(single(table), (1, 2))
+    builder = PatternBuilder(problem, MoveStore(problem.counts))
+    first = builder.complete(problem.forced, math.inf)
+    assert first is not None
+    reached: list[BoolArray] = []
+    last = builder.reduce(first, accept=lambda pattern: reached.append(pattern.copy()))
+    assert reached and (reached[-1] == last).all()
+    for wider, pattern in pairwise([first, *reached]):
+        assert (pattern <= wider).all() and pattern.sum() == wider.sum() - 1
+        fresh = PatternBuilder(problem, MoveStore(problem.counts))
+        assert fresh.unprotected(pattern) == []

@@ -12,9 +12,10 @@ import pytest
 from safemargin.core import InputError, OutputError
 from safemargin.guarantees.census import PERSONS
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
+from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import MAX_COUNT, Design
 from safemargin.topdown.folder import Folder
-from safemargin.topdown.least_squares import Basis, check_size, fit
+from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.run import recompute, run
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
 

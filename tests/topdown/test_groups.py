@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import safemargin
-from safemargin.topdown import design as designs
+from safemargin.topdown import groups_of_areas
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.report import TopDownRelease
 
@@ -38,15 +38,15 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             lines += [f"{town},{town}{block:02d},{sex},{age}" for sex, age in [("f", "old"), *people]]
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "land.toml").write_text(PROJECT)
-    monkeypatch.setattr(designs, "MOST_PARTS", 4)
-    monkeypatch.setattr(designs, "GROUP", 3)
+    monkeypatch.setattr(groups_of_areas, "MOST_PARTS", 4)
+    monkeypatch.setattr(groups_of_areas, "GROUP", 3)
     assert isinstance(safemargin.topdown(tmp_path / "land.toml", tmp_path / "out"), TopDownRelease)
     return tmp_path / "out/published"
 
 
 def test_groups_part_every_area_in_order(released: Path) -> None:
     plain = Folder(released).read_design()
-    wide, places = designs.grouped(plain)
+    wide, places = groups_of_areas.with_groups_of_areas(plain)
     assert places[0] == 0 and len(wide.spine.levels) > 3 and wide.spine.names[-1] == plain.spine.names[-1]
     assert all(np.bincount(above).max() <= 4 for above in wide.spine.parents[1:])
     towns = np.arange(len(plain.spine.names[-1]))
@@ -67,10 +67,10 @@ def test_tables_add_up_and_estimates_do_not_change(released: Path, monkeypatch: 
         assert (design.attributes.margin(tables[level], query) == values).all()
     assert safemargin.topdown(released).agrees  # type: ignore[union-attr]
     before = [folder.read_estimates(design, level) for level in range(3)]
-    monkeypatch.setattr(designs, "MOST_PARTS", 10_000)
+    monkeypatch.setattr(groups_of_areas, "MOST_PARTS", 10_000)
     found = safemargin.topdown(released)  # estimates are compared to 1e-6: the groups leave them as they were
     assert all(len(values) for values in before) and not found.changed_files  # type: ignore[union-attr]
-    again = designs.grouped(design)
+    again = groups_of_areas.with_groups_of_areas(design)
     assert again == (design, (0, 1, 2))
 
 

@@ -77,3 +77,16 @@ def test_every_answer_is_closed_to_others(guard: Guard) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == ("no-store", "nosniff")
     assert browser.get("/elsewhere", headers={"cookie": f"safemargin={guard.session}"}).status_code == 404
+
+
+@pytest.mark.parametrize("header", [{"sec-purpose": "prefetch"}, {"purpose": "prefetch"}])
+def test_who_only_looks_uses_nothing_up(guard: Guard, header: dict[str, str]) -> None:
+    """HEAD, and a browser that loads ahead, are refused; the person who opens the link comes in."""
+    place = f"/open?token={guard.token}"
+    for answer in (client(guard).head(place), client(guard).get(place, headers=header), client(guard).options(place)):
+        assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
+    admitted(guard)
+
+
+def test_the_page_leads_to_the_link(guard: Guard) -> None:
+    assert f'content="0; url={guard.address}"' in guard.page and guard.page.count(guard.token) == 2

@@ -1,7 +1,7 @@
 """Attacks on what one party of PolyVeil sees, tried on simulated clients. Secret sharing faces the same inspector.
 
 Every attack guesses bits (or permutation rows, or clients) and its rate of right guesses is measured. The paper's
-statements about hardness (section 6) are about computing a density; none of these attacks computes one.
+statements about hardness (section 6) are about the density of a whole matrix; no attack here needs that one.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from safemargin.aggregate.block_posterior import map_blocks
 from safemargin.aggregate.mask import Draw, Mask, Masked, mask_bits
 from safemargin.aggregate.posterior import map_bits, map_sums
 from safemargin.aggregate.rates import Rate, rate_of_guesses
@@ -175,7 +176,7 @@ def measure_attacks(
     masked = mask_bits(mask, truth, draw)
     rates = [_zeros(masked)]
     rates += [_rate_of(name, guess, masked, truth) for name, guess in MATRIX_ATTACKS.items()]
-    rates += [_learned(mask, masked, truth, draw), _hungarian(masked)]
+    rates += [map_blocks(mask, trials, draw), _learned(mask, masked, truth, draw), _hungarian(masked)]
     rates.append(_equal_weights(bits, decoys, min(trials, 100), draw))
     if bits <= MOST_BITS_FOR_PERMANENTS:
         rates.append(_rate_of("permanent ranking", permanent_ranking, masked, truth))

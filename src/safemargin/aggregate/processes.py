@@ -1,21 +1,20 @@
 """Parties of a session as processes of this machine, each started by the command that an organisation would use.
 
-Processes are isolated (`python -I`): nothing in the current folder or the environment of Python can replace a module.
+Processes are isolated (`core.processes`): nothing in the current folder can replace a module.
 """
 
 import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.submit import PATIENCE, Connections
-from safemargin.core import OutputError
+from safemargin.core import OutputError, python_command, safe_environment
 
-COMMAND = (sys.executable, "-I", "-m", "safemargin", "aggregate")
+COMMAND = python_command("-m", "safemargin", "aggregate")
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -49,7 +48,10 @@ class Parties:
             options |= {"certificate": self.place(role, "crt"), "certificate-key": self.place(role, "tls")}
         arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
         self.processes[role] = subprocess.Popen(
-            [*COMMAND, "serve", str(self.file), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*COMMAND, "serve", str(self.file), *arguments],
+            env=safe_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
 
     def wait(self, role: str) -> None:
@@ -85,7 +87,8 @@ class Parties:
 
     def run(self, *arguments: str) -> str:
         """Run another command of `aggregate` to its end, and give what it prints."""
-        ran = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+        command, safe = [*COMMAND, *arguments], safe_environment()
+        ran = subprocess.run(command, env=safe, capture_output=True, text=True, check=False)
         if ran.returncode:
             raise OutputError(f"aggregate {arguments[0]}: {ran.stderr.strip() or ran.stdout.strip()}")
         return ran.stdout

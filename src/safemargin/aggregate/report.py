@@ -108,8 +108,8 @@ class PrivacyReport(Result):
                 "gaussian_epsilon": figures.gaussian,
                 "shuffled_pair_delta": {
                     "epsilon": figures.paper["shuffled_epsilon_eq_96"],
-                    "delta": figures.pair[0],
-                    "standard_error": figures.pair[1],
+                    "delta_in_the_paper_model": figures.pair,
+                    "delta": figures.exact_pair,
                 },
             },
             "cost_bits": cost_bits(figures.setting.bits, figures.clients),
@@ -128,8 +128,13 @@ class PrivacyReport(Result):
             ["epsilon after shuffling", shuffled, "holds (Feldman, McMillan and Talwar)"],
             [
                 f"delta after shuffling at epsilon {figures.paper['shuffled_epsilon_eq_96']:.3f}",
-                f"at least {figures.pair[0]:.2g} (+- {figures.pair[1]:.1g})",
-                "one pair of inputs, drawn in the paper's model (its mu)",
+                f"at least {figures.exact_pair:.2g}",
+                "holds, from the exact law: one client's sum is 0 or n, all others are 0",
+            ],
+            [
+                f"delta after shuffling at epsilon {figures.paper['shuffled_epsilon_eq_96']:.3f}, Gaussian",
+                f"at least {figures.pair:.2g}",
+                "the same pair in the paper's model (its mu), which claims delta",
             ],
             *paper,
         ]

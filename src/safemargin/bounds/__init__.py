@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from safemargin.bounds.build import build_system
     from safemargin.bounds.certificate import (
         KIND,
-        QUESTIONS,
         SCHEMA,
         SUPPRESSION,
         SourceFile,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
     from safemargin.bounds.first_table import some_table
+    from safemargin.bounds.further_tables import further_tables
     from safemargin.bounds.mend import within_reach
     from safemargin.bounds.methods import settle
     from safemargin.bounds.pooled import pooled
@@ -58,6 +58,6 @@ if TYPE_CHECKING:
     from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public, sources_of
     from safemargin.bounds.targets import targets_of
     from safemargin.bounds.together import TOGETHER, certify_with_earlier
-    from safemargin.bounds.witnessed import ShownCells, further_tables
+    from safemargin.bounds.witnessed import ShownCells
 
 lazy_face(__name__)

@@ -15,8 +15,6 @@ SCHEMA = 1
 KIND = "bounds"
 SUPPRESSION = "safemargin-pattern"
 """The kind of a certificate about suppressed cells."""
-QUESTIONS = "questions"
-"""The kind of a manifest and certificate of several questions."""
 ROLES = ("table", "roll", "fact")
 
 

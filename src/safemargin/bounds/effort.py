@@ -153,9 +153,9 @@ class Effort:
     # Exchanges per block until its margins hold; ended after 50 without progress, as they can go round in a circle.
     rounding_exchanges: int = 200_000
     rounding_patience: int = 50
-    # People per profile below which fractions are rounded evenly where the nearest integers do not lead to a table: of
-    # 17 roundings with 1.3 people each, 16 led to none before, and all but the first do now.
-    sparse_people: float = 2.0
+    # Even roundings where the nearest integers do not lead to a table. With 1.3 people per profile 16 of 17 nearest
+    # roundings led to none, and in a city of 2.1 people per profile and 5 axes none did; of even ones two in three do.
+    even_roundings: int = 3
     # Pairs of profiles between two slices that are kept, the largest first: memory stays linear in the profiles.
     pairs_per_link: int = 2_000
     # Share of pairs that are asked for below which only these and their neighbours are looked at.

@@ -32,6 +32,34 @@ class Pairs:
         order = np.argsort(self.first, kind="stable")
         return order, np.flatnonzero(np.r_[True, np.diff(self.first[order]) > 0])
 
+    @cached_property
+    def _seconds(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.second, kind="stable")
+        return order, self.second[order]
+
+    @cached_property
+    def _firsts(self) -> tuple[IntArray, IntArray]:
+        return self._by_first[0], self.first[self._by_first[0]]
+
+    @cached_property
+    def _key_starts(self) -> IntArray:
+        return np.flatnonzero(np.r_[True, np.diff(self.key) > 0]) if len(self.key) else np.zeros(0, dtype=np.int64)
+
+    def with_first(self, profiles: IntArray) -> IntArray:
+        """The pairs in which one of these profiles stands first, ascending."""
+        return places_of(*self._firsts, profiles)
+
+    def with_second(self, profiles: IntArray) -> IntArray:
+        """The pairs in which one of these profiles stands second, ascending."""
+        return places_of(*self._seconds, profiles)
+
+    def of_same_key(self, chosen: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """All pairs with the key of a chosen one; where each key starts among them; and the key of every chosen one."""
+        starts, ends = self._key_starts, np.r_[self._key_starts[1:], len(self.key)]
+        keys, place = np.unique(np.searchsorted(starts, chosen, side="right") - 1, return_inverse=True)
+        rows, begins = _ranges(starts[keys], ends[keys])
+        return rows, begins, place
+
     def best(self, gain: FloatArray) -> IntArray:
         """For each profile that stands first its pair with the largest gain, in the order of the keys."""
         order, starts = self._by_first
@@ -41,6 +69,20 @@ class Pairs:
         hub = self.first[order[places]]
         chosen = order[places[np.r_[True, hub[1:] != hub[:-1]]]]
         return chosen[np.argsort(self.key[chosen], kind="stable")]
+
+
+def _ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """All whole numbers from each start to each end, one range after the other, and where each range begins."""
+    sizes = ends - starts
+    begins = np.cumsum(sizes) - sizes
+    return np.arange(int(sizes.sum())) + np.repeat(starts - begins, sizes), begins
+
+
+def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
+    """Where one of the wanted values stands, ascending; `order` sorts the values, which are then `ranked`."""
+    ends = (np.searchsorted(ranked, wanted, side=side) for side in ("left", "right"))
+    places: IntArray = np.sort(order[_ranges(*ends)[0]])
+    return places
 
 
 class Exchanges:

@@ -129,11 +129,11 @@ class Rounder:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
         if not self.possible:
             return None
-        # Where most profiles are one or two people, the nearest integers of all of them miss the margins by more votes
-        # than can be exchanged; what worked last is tried first. Integers are the same either way.
-        is_sparse = int(self.people.sum()) < EFFORT.sparse_people * len(self.people) and not self.in_circles
-        ways = (self._evenly, not self._evenly) if is_sparse and (values % 1.0).any() else (False,)
-        for evenly in ways:
+        # Where most profiles are a few people, the nearest integers of all of them miss the margins by more votes than
+        # can be exchanged; what worked last is tried first. Every even rounding starts
+        # elsewhere, so it is repeated.
+        even = (True,) * (EFFORT.even_roundings if (values % 1.0).any() and not self.in_circles else 0)
+        for evenly in (*even, False) if self._evenly else (False, *even):
             if (rounded := self._matched(self.near(values, evenly))) is not None:
                 self._evenly = evenly
                 return rounded

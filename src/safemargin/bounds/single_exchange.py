@@ -9,10 +9,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds.exchange import Exchanges
-from safemargin.core import BoolArray, FloatArray, Generator, IntArray
+from safemargin.bounds.exchange import Exchanges, places_of
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 MOST_STEPS = 6
+
+
+class Twins:
+    """Classes of profiles that lie in the same slice of every published block: one code per profile."""
+
+    def __init__(self, exchanges: Exchanges) -> None:
+        tops = exchanges.blocks[list(exchanges.tops)].T + 1
+        _, self.codes = grouped(row_keys(tops, [int(column.max(initial=0)) + 1 for column in tops.T]))
+        self.order = np.argsort(self.codes, kind="stable")
+        self.ranked = self.codes[self.order]
+
+    def outside(self, members: BoolArray, own: IntArray) -> IntArray:
+        """The twins of a cell's profiles `own` that are not in it (`members` marks them), ascending."""
+        found = places_of(self.order, self.ranked, distinct(self.codes[own]))
+        return found[~members[found]]
+
+    def pairs(self, own: IntArray, outside: IntArray) -> tuple[IntArray, IntArray]:
+        """Profiles of a cell, each with a twin that is outside of it."""
+        if not len(outside):
+            return outside, outside
+        outside = outside[np.argsort(self.codes[outside], kind="stable")]
+        codes = self.codes[outside]
+        place = np.searchsorted(codes, self.codes[own], side="right") - 1
+        has = codes[place] == self.codes[own]
+        return own[has], outside[place[has]]
 
 
 def exchange_between_twins(matrix: IntArray, twins: IntArray, want: FloatArray, generator: Generator) -> None:
@@ -36,63 +61,99 @@ def exchange_between_twins(matrix: IntArray, twins: IntArray, want: FloatArray, 
 
 
 def exchanged(
-    exchanges: Exchanges, twins: IntArray, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
+    exchanges: Exchanges, twins: Twins, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
 ) -> IntArray | None:
     """A table in which people of the cell give up options that `gives` marks for others; nothing if none is found."""
-    changed, some = matrix, False
-    whole = np.isin(twins, twins[members])  # with their twins, who can pass on what they get
-    for _ in range(MOST_STEPS):
-        steps, units = _best_exchange(exchanges, twins, changed, members, gives)
+    changed = matrix.copy()
+    return changed if exchange_in_place(exchanges, twins, changed, members, gives) else None
+
+
+def exchange_in_place(
+    exchanges: Exchanges, twins: Twins, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
+) -> bool:
+    """Let people of the cell give up options that `gives` marks for others; false if no exchange does it."""
+    own, given = np.flatnonzero(members), np.flatnonzero(gives)
+    swaps = _swaps(gives)
+    for step in range(MOST_STEPS):
+        most = int(matrix[own[:, None], given].sum())
+        if not most:
+            return step > 0
+        steps, units = _best_exchange(exchanges, twins, matrix, (members, own), swaps, most)
+        if not units and len(beside := twins.outside(members, own)):
+            # with their twins, who can pass on what they get
+            whole = members.copy()
+            whole[beside] = True
+            steps, units = _best_exchange(exchanges, twins, matrix, (whole, np.flatnonzero(whole)), swaps, most)
         if not units:
-            steps, units = _best_exchange(exchanges, twins, changed, whole, gives)
-        if not units:
-            break
-        changed, some = changed.copy(), True
+            return step > 0
         for profile, old, new in steps:
-            changed[profile, old] -= units
-            changed[profile, new] += units
-    return changed if some else None
+            matrix[profile, old] -= units
+            matrix[profile, new] += units
+    return True
+
+
+def _swaps(gives: Sequence[bool]) -> tuple[IntArray, IntArray]:
+    """Every option that is given up with every one that is taken up, as two rows."""
+    given, taken = np.flatnonzero(gives), np.flatnonzero(np.logical_not(gives))
+    return np.repeat(given, len(taken)), np.tile(taken, len(given))
 
 
 def _best_exchange(
-    exchanges: Exchanges, twins: IntArray, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
+    exchanges: Exchanges,
+    twins: Twins,
+    matrix: IntArray,
+    cell: tuple[BoolArray, IntArray],
+    swaps: tuple[IntArray, IntArray],
+    most: int,
 ) -> tuple[list[tuple[int, int, int]], int]:
-    """Who changes from which option to which, and how many of each."""
-    options = range(matrix.shape[1])
-    swaps = [(g, h) for g in options for h in options if gives[g] and not gives[h]]
-    pools: list[tuple[IntArray, IntArray, IntArray | None]] = [(*_twin_pairs(twins, members), None)]
+    """Who changes from which option to which, and how many of each; the first found if it is for `most` people.
+
+    Pairs of one key share no profile and stand together, so only the keys of pairs that leave the cell are looked at.
+    """
+    members, own = cell
+    best = _best_of_twins(*twins.pairs(own, twins.outside(members, own)), matrix, swaps)
+    given, taken = swaps
     for block in exchanges.tops:
         pairs = exchanges.pairs(block)
-        pools += [(pairs.first, pairs.second, pairs.key), (pairs.second, pairs.first, pairs.key)]
-    best: tuple[list[tuple[int, int, int]], int] = ([], 0)
-    for first, second, key in pools:
-        leaving = members[first] & ~members[second]
-        for g, h in swaps if leaving.any() else ():
-            there = np.where(leaving, np.minimum(matrix[first, g], matrix[second, h]), 0)
-            back = np.zeros(0, dtype=np.int64)
-            if key is not None:
-                back = np.minimum(matrix[first, h], matrix[second, g])
-                back = np.where(members[first] | members[second], 0, back)
-                # The largest way back of every key: pairs of one key share no profile.
-                largest = np.zeros(int(key.max()) + 1, dtype=np.int64)
-                np.maximum.at(largest, key, back)
-                there = np.minimum(there, largest[key])
-            pair = int(np.argmax(there))
-            units = int(there[pair])
-            if units <= best[1]:
+        for first, second, leaving in (
+            (pairs.first, pairs.second, pairs.with_first(own)),
+            (pairs.second, pairs.first, pairs.with_second(own)),
+        ):
+            if best[1] >= most:
+                return best
+            leaving = leaving[~members[second[leaving]]]
+            if not len(leaving):
                 continue
-            steps = [(int(first[pair]), g, h), (int(second[pair]), h, g)]
-            if key is not None:
-                other = int(np.argmax(np.where(key == key[pair], back, 0)))
-                steps += [(int(first[other]), h, g), (int(second[other]), g, h)]
-            best = steps, units
+            here, other = matrix[first[leaving]], matrix[second[leaving]]
+            there = np.minimum(here[:, given], other[:, taken])
+            if not there.any():
+                continue
+            rows, starts, place = pairs.of_same_key(leaving)
+            outside = ~(members[first[rows]] | members[second[rows]])
+            here, other = matrix[first[rows]], matrix[second[rows]]
+            back = np.minimum(here[:, taken], other[:, given]) * outside[:, None]
+            # The largest way back of every key: pairs of one key share no profile.
+            there = np.minimum(there, np.maximum.reduceat(back, starts, axis=0)[place])
+            chosen, swap = np.unravel_index(int(np.argmax(there)), there.shape)
+            units = int(there[chosen, swap])
+            if units > best[1]:
+                end = np.append(starts, len(rows))[place[chosen] + 1]
+                way = int(starts[place[chosen]] + np.argmax(back[starts[place[chosen]] : end, swap]))
+                g, h = int(given[swap]), int(taken[swap])
+                out, home = leaving[chosen], rows[way]
+                steps = [(int(first[out]), g, h), (int(second[out]), h, g)]
+                best = [*steps, (int(first[home]), h, g), (int(second[home]), g, h)], units
     return best
 
 
-def _twin_pairs(twins: IntArray, members: BoolArray) -> tuple[IntArray, IntArray]:
-    """Profiles of a cell, each with one outside it that no published table distinguishes from it."""
-    outside = np.full(int(twins.max(initial=0)) + 1, -1)
-    outside[twins[~members]] = np.flatnonzero(~members)
-    own = np.flatnonzero(members)
-    own = own[outside[twins[own]] >= 0]
-    return own, outside[twins[own]]
+def _best_of_twins(
+    first: IntArray, second: IntArray, matrix: IntArray, swaps: tuple[IntArray, IntArray]
+) -> tuple[list[tuple[int, int, int]], int]:
+    """The largest exchange between two twins, which needs no way back."""
+    if not len(first):
+        return [], 0
+    given, taken = swaps
+    there = np.minimum(matrix[first][:, given], matrix[second][:, taken])
+    pair, swap = np.unravel_index(int(np.argmax(there)), there.shape)
+    g, h = int(given[swap]), int(taken[swap])
+    return [(int(first[pair]), g, h), (int(second[pair]), h, g)], int(there[pair, swap])

@@ -20,6 +20,9 @@ from safemargin.core import (
     row_keys,
 )
 
+EVERY = slice(None)
+"""All profiles."""
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -164,12 +167,12 @@ class System:
             return True
         return bool((counts.reshape(-1, self.free).sum(axis=1) <= self.people).all())
 
-    def listed(self, counts: IntArray) -> IntArray:
-        """Counts per profile (rows) and listed option (columns), the reference option included."""
-        matrix = counts.reshape(-1, self.free)
+    def listed(self, counts: IntArray, profiles: IntArray | slice = EVERY) -> IntArray:
+        """Counts per profile (rows; all, or some) and listed option (columns), the reference option included."""
+        matrix = counts.reshape(-1, self.free)[profiles]
         if self.reference:
             assert self.people is not None
-            return np.column_stack([matrix, self.people - matrix.sum(axis=1)])
+            return np.column_stack([matrix, self.people[profiles] - matrix.sum(axis=1)])
         return matrix[:, : len(self.options)]
 
     def listed_ends(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:

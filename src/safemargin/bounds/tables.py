@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import QUESTIONS, SourceFile
+from safemargin.bounds.certificate import SourceFile
 from safemargin.core import InputError, Onlooker, PublishedTable
 from safemargin.io import (
     MANIFEST,
@@ -51,6 +51,7 @@ def read_public(
     files = [table for table in listed if not isinstance(table, PublishedTable)]
     refuse_questions(files)
     reads = load_tables(files, count, option, names, list(skip), list(hierarchy), as_reading(reading))
+    reads = tuple(map(_doubt_questions, reads))
     shown += tuple(table for read in reads for table in read.tables())
     onlooker = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
     return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option), reads
@@ -62,11 +63,22 @@ def refuse_questions(files: Sequence[object]) -> None:
         manifest = Path(file).parent / MANIFEST if isinstance(file, str | Path) else None
         if manifest is not None and manifest.is_file():
             stated = read_json(manifest)
-            if isinstance(stated, dict) and stated.get("kind") == QUESTIONS:
+            if isinstance(stated, dict) and isinstance(stated.get("questions"), list):
                 raise InputError(
                     f"{file}: holds several questions about the same people; give files with the rows of one question, "
                     "without the column 'question'"
                 )
+
+
+def _doubt_questions(read: ReadTable) -> ReadTable:
+    """Doubt an axis that is called as the column is in which a release of several questions names them."""
+    for axis in read.axes:
+        if axis.name.strip().casefold() in ("question", "questions"):
+            return read.doubted(
+                f"column {axis.name!r} may name several questions about the same people, who then count once for each; "
+                "give the rows of one question, without that column"
+            )
+    return read
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Which counts a set of witness tables shows within the limits, and further tables where some are not shown.
+"""Which counts a set of witness tables shows within the limits.
 
 Objects
     tables      integer tables, one count per profile and option, that agree with everything published
@@ -10,8 +10,7 @@ of N people is shown if a <= m and one of these holds: b - a > t; a = 0 and the 
 cell is not sensitive and a + t <= m. A cell of kappa people that is printed with a count of at most m is shown by what
 is printed. What the total and the roll alone disclose does not count.
 
-Further tables are found by exchanging answers between profiles so that every published sum stays (`Exchanges.shuffle`);
-each goes towards the cells that are not shown yet. The rule is the one of the checker, which adds up what is carried.
+The rule is the one of the checker, which adds up what is carried. `further_tables.py` finds more tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,12 +19,8 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
 
-from safemargin.bounds.exchange import Exchanges
-from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.single_exchange import exchange_between_twins, exchanged
-from safemargin.bounds.system import System
+from safemargin.bounds.system import EVERY, System
 from safemargin.core import (
     BoolArray,
     FloatArray,
@@ -34,16 +29,9 @@ from safemargin.core import (
     PublishedTable,
     Target,
     grouped,
-    numpy_generator,
     row_keys,
 )
 
-IDLE_STEPS = 20
-"""Exchanged tables in a row that show nothing new before the search ends."""
-MOST_TABLES, MOST_EXCHANGES = 24, 5_000
-MOST_REPAIRS = 200
-MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
-"""Integer programs that are solved at most, the unknown counts that they may have, and the nodes of each."""
 Secret = tuple[tuple[int, ...], Fraction, Fraction]
 """Options, overall share, ceiling."""
 
@@ -110,6 +98,8 @@ class ShownCells:
         codes, sizes = self.known.codes, [len(names) for names in self.known.categories]
         yield row_keys(codes, sizes), ()
         for axes in sets:
+            if len(axes) == len(sizes):
+                continue  # the profiles, which come first
             columns = [self.known.axes.index(axis) for axis in axes]
             yield row_keys(codes[:, columns], [sizes[c] for c in columns]), tuple(axes) if len(axes) == 1 else ()
         for _, key in self.published:
@@ -171,9 +161,9 @@ class ShownCells:
         most: IntArray = ((people.astype(object)[:, None] * self.over) // self.under).astype(np.int64)
         return most
 
-    def columns(self, counts: IntArray) -> IntArray:
-        """How many people of every profile chose within each secret."""
-        listed = self.known.listed(counts)
+    def columns(self, counts: IntArray, profiles: IntArray | slice = EVERY) -> IntArray:
+        """How many people of every profile, or of some, chose within each secret."""
+        listed = self.known.listed(counts, profiles)
         return np.stack([listed[:, list(options)].sum(axis=1) for options, _, _ in self.secrets], axis=1)
 
     def take(self, counts: IntArray) -> None:
@@ -185,7 +175,7 @@ class ShownCells:
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
         """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
         profiles = np.flatnonzero((counts != start).reshape(-1, self.known.free).any(axis=1))
-        step = (self.columns(counts) - self.columns(start))[profiles]
+        step = self.columns(counts, profiles) - self.columns(start, profiles)
         for cells, sums in zip(self.cells, base, strict=True):
             rows, place = np.unique(cells.cell_of[profiles], return_inverse=True)
             values = sums[rows].copy()
@@ -252,141 +242,3 @@ class ShownCells:
             own = pull[cells.cell_of]
             want = np.where(want == 0, own, want)
         return want
-
-
-def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
-    """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
-    known = shown.known
-    assert known.people is not None
-    for counts in tables:
-        shown.take(counts)
-    found: list[tuple[int, IntArray]] = []
-    left, idle = shown.count_missing(), 0
-    if not left:
-        return []
-    ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
-    exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
-    generator = numpy_generator(0)
-    tops = known.blocks[list(exchanges.tops)].T + 1
-    _, twins = grouped(row_keys(tops, [int(column.max(initial=0)) + 1 for column in tops.T]))
-    while left and idle < IDLE_STEPS and len(found) < MOST_TABLES:  # many exchanges at once, then single ones
-        start = int(generator.integers(len(tables)))
-        want = shown.wanted(generator)
-        columns = want if known.reference else np.column_stack([want, np.zeros(len(want))])
-        counts = tables[start]
-        if generator.random() < 0.5:
-            counts = exchanges.shuffle(counts, columns, generator)
-        matrix = exchanges.matrix(counts).copy()
-        for _ in range(2):
-            exchange_between_twins(matrix, twins, columns, generator)
-        counts = matrix[:, : known.free].ravel()
-        if not known.admits(counts):
-            idle += 1
-            continue
-        shown.take(counts)
-        before, left = left, shown.count_missing()
-        idle = 0 if left < before else idle + 1
-        if left < before:
-            found.append((start, counts))
-    shuffled = found[:]
-    for origins, bases in ((list(range(len(tables))), tables), ([a for a, _ in shuffled], [b for _, b in shuffled])):
-        if left and bases:
-            found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
-            left = shown.count_missing()
-    for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
-        for start, counts in source if left else ():
-            shown.take(counts)
-            before, left = left, shown.count_missing()
-            if left < before:
-                found.append((start, counts))
-    return found
-
-
-def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray]) -> Iterator[tuple[int, IntArray]]:
-    """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
-    rounder, tried = Rounder(shown.known), 0
-    for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
-            members = np.flatnonzero(cells.cell_of == cell)
-            inside = [option in shown.secrets[number][0] for option in range(len(shown.known.options) + 1)]
-            for start, down in ((place, way) for place in range(len(tables)) for way in (True, False)):
-                if tried >= MOST_REPAIRS or not shown.missing_one(cells, cell, number):
-                    break
-                matrix = exchanges.matrix(tables[start]).copy()
-                options = range(matrix.shape[1])
-                changes = [
-                    (p, g, h) for p in members for g in options for h in options if inside[g] == down != inside[h]
-                ]
-                held = [change for change in changes if matrix[change[0], change[1]] > 0]
-                for profile, old, new in held[:1]:
-                    tried += 1
-                    matrix[profile, old] -= 1
-                    matrix[profile, new] += 1
-                    counts = rounder.round(matrix[:, : exchanges.free].ravel().astype(np.float64))
-                    if counts is not None and shown.known.admits(counts):
-                        yield start, counts
-
-
-def single_exchanges(
-    shown: ShownCells, exchanges: Exchanges, twins: IntArray, tables: Sequence[IntArray]
-) -> Iterator[tuple[int, IntArray]]:
-    """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all."""
-    matrices = [exchanges.matrix(counts) for counts in tables]
-    bases = [[cells.sums(shown.columns(counts)) for cells in shown.cells] for counts in tables]
-    tried = 0
-    for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
-            if not shown.missing_one(cells, cell, number) or tried >= MOST_EXCHANGES:
-                continue
-            tried += 1
-            members = cells.cell_of == cell
-            inside = [option in shown.secrets[number][0] for option in range(matrices[0].shape[1])]
-            values = [int(matrix[members][:, inside].sum()) for matrix in matrices]
-            order = np.argsort(values, kind="stable").tolist()
-            for start, down in [
-                pair for low, high in zip(order, order[::-1], strict=True) for pair in ((low, True), (high, False))
-            ]:
-                matrix = exchanged(exchanges, twins, matrices[start], members, [each == down for each in inside])
-                if matrix is None:
-                    continue
-                counts = matrix[:, : exchanges.free].ravel()
-                if shown.known.admits(counts):
-                    shown.take_beside(bases[start], tables[start], counts)
-                    yield start, counts
-                if not shown.missing_one(cells, cell, number):
-                    break
-
-
-def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
-    """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
-
-    known, tried = shown.known, 0
-    assert known.people is not None
-    caps = sparse.kron(sparse.eye_array(len(known.people)), np.ones((1, known.free)))
-    facts = [
-        LinearConstraint(known.rows, known.lower, np.minimum(known.upper, shown.everybody)),
-        LinearConstraint(caps, 0, known.people),
-    ]
-    whole = np.ones(known.size, dtype=np.int64)
-    ends = Bounds(known.low, np.minimum(known.high, np.repeat(known.people, known.free)))
-    for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
-            if not shown.missing_one(cells, cell, number):
-                continue
-            for way in (1, -1):
-                if tried >= MOST_PROGRAMS or known.size > PROGRAM_COUNTS:
-                    return
-                tried += 1
-                goal = way * shown.direction(cells.cell_of == cell, number)
-                found = milp(
-                    goal,
-                    constraints=facts,
-                    bounds=ends,
-                    integrality=whole,
-                    options={"node_limit": NODES},
-                )
-                if found.x is not None:
-                    counts = np.rint(found.x).astype(np.int64)
-                    if known.admits(counts):
-                        yield 0, counts

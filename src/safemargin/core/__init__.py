@@ -51,9 +51,17 @@ if TYPE_CHECKING:
         named,
     )
     from safemargin.core.lattice import Lattice, lattice
-    from safemargin.core.limits import limit_memory, memory_limit, one_thread, without_memory_limit, written
+    from safemargin.core.limits import (
+        check_address_space,
+        limit_memory,
+        memory_limit,
+        one_thread,
+        without_memory_limit,
+        written,
+    )
+    from safemargin.core.processes import python_command, safe_children, safe_environment
     from safemargin.core.progress import Progress, no_progress, numbered
-    from safemargin.core.publication import Publication
+    from safemargin.core.publication import NoisedGroup, Publication
     from safemargin.core.published import (
         CROSS,
         JOINER,
@@ -95,5 +103,6 @@ if TYPE_CHECKING:
         protected_margin,
     )
     from safemargin.core.target import VERDICTS, Limits, Target, Verdict
+    from safemargin.core.whole import claimed, hold_signals, is_abandoned, owner, remove_parts, sync, write_whole
 
 lazy_face(__name__)

@@ -1,5 +1,6 @@
 """What one run may use, and what it has finished: known to every reader and writer of files."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any
 from safemargin.core.errors import InputError
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+LEAST_SPACE = 2 * 2**30
+"""Address space in which every library can be loaded; DuckDB and linear algebra reserve 1 to 1.5 GiB of it."""
 LEAST_MEMORY = 512 * 2**20
 """Python, its libraries and the engine that reads tables take about 300 MiB before the first row."""
 
@@ -38,6 +41,27 @@ def limit_memory(text: str) -> None:
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         if most == resource.RLIM_INFINITY or size <= most:
             resource.setrlimit(resource.RLIMIT_DATA, (size, most))
+
+
+def check_address_space() -> None:
+    """Refuse a limit of the address space (`ulimit -v`) in which libraries crash instead of reporting it.
+
+    Threads and mapped libraries reserve much more than they use, so `--memory` limits something else. One thread of
+    linear algebra is enough where the space is limited: each reserves some 40 MiB.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space == resource.RLIM_INFINITY:
+        return
+    if space < LEAST_SPACE:
+        raise InputError(
+            f"ulimit -v: the address space is limited to {space // 2**20} MiB, and libraries need "
+            f"{LEAST_SPACE // 2**20} MiB; remove that limit, and limit the memory with --memory instead"
+        )
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @contextmanager

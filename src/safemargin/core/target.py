@@ -40,6 +40,9 @@ class Target:
     A cell that integer tables do not clear is not proved. With `allow = "linear"` a release may have such cells where
     fractional tables do; its statement gives their number.
 
+    With `posterior_max`, an axis is omitted if its noised counts make it more probable than this that one of its groups
+    is outside the limits (docs/publish.md).
+
     The defaults are the limits of everything that states none; docs/target.md has their reasons.
     """
 
@@ -51,6 +54,7 @@ class Target:
     sensitive: tuple[tuple[str, str], ...] = ()
     secrets: Secrets = Secrets()
     allow: str = ""
+    posterior_max: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", _pairs(self.sensitive))
@@ -64,6 +68,8 @@ class Target:
             raise InputError(f"target.tau = {self.tau}: must not be negative")
         if not 0 < self.epsilon_max < math.inf:
             raise InputError(f"target.epsilon_max = {self.epsilon_max}: must be positive and finite")
+        if self.posterior_max is not None and not 0 < self.posterior_max < 1:
+            raise InputError(f"target.posterior_max = {self.posterior_max}: must be above 0 and below 1")
         if self.allow not in ("", "linear"):
             raise InputError(f'target.allow = {self.allow!r}: must be "linear", or not be there')
         if self.guard is not None and not 0 < self.guard < 0.5 - self.beta:
@@ -81,7 +87,8 @@ class Target:
             by_axis.setdefault(axis, []).append(category)
         plain = {name: getattr(self, name) for name in ("beta", "kappa", "tau", "epsilon_max", "guard")}
         secrets = {} if self.secrets == Secrets() else {"secrets": self.secrets.stated()}
-        allowed = {"allow": self.allow} if self.allow else {}
+        allowed: dict[str, object] = {"allow": self.allow} if self.allow else {}
+        allowed |= {} if self.posterior_max is None else {"posterior_max": self.posterior_max}
         return {**plain, **({"sensitive": by_axis} if by_axis else {}), **secrets, **allowed}
 
     def total_exposes(self, totals: Sequence[int], people: int, options: Sequence[str] = ()) -> bool:

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from safemargin.core import Progress, no_progress
+from safemargin.core import Progress, no_progress, safe_children
 from safemargin.election.ballots import (
     BallotFormat,
     ballot_category,
@@ -43,7 +43,7 @@ def faults_of(format_: BallotFormat, contents: Sequence[bytes], processes: int |
         return [format_.fault(content) for content in contents]
     blocks = [list(contents[place : place + BLOCK]) for place in range(0, len(contents), BLOCK)]
     arguments = format_.election.content, format_.dimension.name
-    with ProcessPoolExecutor(workers) as pool:
+    with safe_children(), ProcessPoolExecutor(workers) as pool:
         found = pool.map(_faults_of_block, [arguments] * len(blocks), blocks)
         return [fault for block in found for fault in block]
 
@@ -194,7 +194,7 @@ def _blocks(
             yield check_block(board.folder, name, file, start, stop)
             progress(f"verifying {name}", stop, count)
         return
-    with ProcessPoolExecutor(workers) as pool:
+    with safe_children(), ProcessPoolExecutor(workers) as pool:
         tasks = [pool.submit(check_block, board.folder, name, file, *block) for block in blocks]
         for task, (_, stop) in zip(tasks, blocks, strict=True):
             yield task.result()

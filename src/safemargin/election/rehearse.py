@@ -11,7 +11,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,16 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.aggregate.rehearse import free_ports
-from safemargin.core import Generator, InputError, OutputError, Progress, no_progress, numpy_generator
+from safemargin.core import (
+    Generator,
+    InputError,
+    OutputError,
+    Progress,
+    no_progress,
+    numpy_generator,
+    python_command,
+    safe_environment,
+)
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.manifest import NO_ANSWER, KnownElection
@@ -58,7 +66,8 @@ class Starter:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", STARTER],
+            python_command("-m", STARTER),
+            env=safe_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
         one_count_suffices,
         partnered,
     )
+    from safemargin.guarantees.posterior import (
+        GroupBelief,
+        chances_outside,
+        lot_chance,
+        noise_likelihood,
+        rounded_up,
+    )
     from safemargin.guarantees.report import COLUMNS, compose, show, side_by_side
     from safemargin.guarantees.rules import (
         chained,

@@ -35,9 +35,8 @@ def check_same(
     """
     axes = {axis.name: axis.categories for axis in schema.axes}
     where = f"{path}: population {population!r}"
+    check_cycle(path, entries, population, cycle)
     for entry in entries:
-        if normalised(entry.cycle) == normalised(cycle):
-            raise InputError(f"{where}: cycle {entry.cycle!r} was released already; give ledger.cycle another name")
         if entry.lattices:
             raise InputError(
                 f"{where}: {entry.cycle!r} was published by suppress, and a release cannot be held together with it; "
@@ -62,6 +61,16 @@ def check_same(
             raise InputError(
                 f"{where}: the options were {', '.join(entry.options)} in {entry.cycle!r} and are "
                 f"{', '.join(schema.options)} now; keep them (data.options)"
+            )
+
+
+def check_cycle(path: Path, entries: Sequence[Entry], population: str, cycle: str) -> None:
+    """Raise if a cycle was released already."""
+    for entry in entries:
+        if normalised(entry.cycle) == normalised(cycle):
+            raise InputError(
+                f"{path}: population {population!r}: cycle {entry.cycle!r} was released already; give ledger.cycle "
+                "another name"
             )
 
 

@@ -5,16 +5,12 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from safemargin.core import (
-    UNBOUNDED,
     Group,
-    Hierarchy,
     InputError,
     Lattice,
     Profile,
@@ -24,12 +20,10 @@ from safemargin.core import (
     Table,
     Tally,
     Target,
-    frozen,
 )
 from safemargin.history.chain import to_text
+from safemargin.history.contents import lattice_content, read_lattice, read_table, table_content
 
-GAP = -2
-"""In place of a count that was suppressed."""
 Person = str
 """Somebody under a name that says nothing by itself."""
 
@@ -43,7 +37,8 @@ class Entry:
     `epsilon_total` what all cycles may cost together. `weaker` is the reason for a target that is weaker than before.
     `answers` is `new` if people were asked again since the release before, or else `kept`.
     Tables with gaps, as `suppress` publishes them, are in `lattices` by file instead (`GAP` for a gap), with the
-    `limits` they were protected by. `bands` are the edges of axes that were cut from numbers or dates.
+    `limits` they were protected by. `bands` are the edges of axes that were cut from numbers or dates. Of several
+    questions, `questions` has an entry of each by its name, with its own options, target, roll and tables.
     """
 
     population: str
@@ -66,16 +61,19 @@ class Entry:
     lattices: Mapping[str, Lattice] = field(default_factory=dict, hash=False)
     limits: Mapping[str, int] = field(default_factory=dict, hash=False)
     bands: Mapping[str, list[str]] = field(default_factory=dict, hash=False)
+    questions: Mapping[str, "Entry"] = field(default_factory=dict, hash=False)
 
     @property
     def files(self) -> tuple[str, ...]:
         """What was published, by name."""
-        return (*(table.name for table in self.tables), *self.lattices)
+        asked = [f"{name}: {table.name}" for name, own in self.questions.items() for table in own.tables]
+        return (*(table.name for table in self.tables), *asked, *self.lattices)
 
     @property
     def queries(self) -> int:
         """How many independent counts per option were published beside the total: `sum (k - 1)` over the axes."""
-        return sum(len(table.groups[0]) - 1 for table in self.tables if len(table.axes) == 1)
+        own = sum(len(table.groups[0]) - 1 for table in self.tables if len(table.axes) == 1)
+        return own + sum(each.queries for each in self.questions.values())
 
 
 def person(population: str, name: str) -> Person:
@@ -137,11 +135,12 @@ def budget(entries: Sequence[Entry]) -> Budget:
 
     Of every axis, different groups count, less one: they add up to the total at least once.
     """
-    groups: dict[str, set[Group]] = {}
+    groups: dict[tuple[str, str], set[Group]] = {}
     for entry in entries:
-        for table in entry.tables:
-            if len(table.axes) == 1:
-                groups.setdefault(table.axes[0], set()).update(table.groups[0])
+        for name, own in ({"": entry} | dict(entry.questions)).items():
+            for table in own.tables:
+                if len(table.axes) == 1:
+                    groups.setdefault((name, table.axes[0]), set()).update(table.groups[0])
     return Budget(
         sum(len(found) - 1 for found in groups.values()),
         min((entry.people for entry in entries), default=0),
@@ -171,6 +170,7 @@ def weaknesses(entries: Sequence[Entry], target: Target, epsilon_total: float | 
             ("kappa", target.kappa, before.kappa),
             ("tau", target.tau, before.tau),
             ("epsilon_max", -target.epsilon_max, -before.epsilon_max),
+            ("posterior_max", -(target.posterior_max or 1.0), -(before.posterior_max or 1.0)),
             ("epsilon_total", -(epsilon_total or math.inf), -(entry.epsilon_total or math.inf)),
         ):
             if now < then:
@@ -239,13 +239,17 @@ Row = tuple[Any, ...]
 
 def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
     """Add the rows of an entry; the number of its release."""
+    asked = {
+        name: {"aims": _aims(own), "options": own.options, "people": own.people, "answered": own.answered}
+        for name, own in entry.questions.items()
+    }
     cursor = database.execute(
         f"insert into release ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             entry.population,
             entry.cycle,
             entry.title,
-            to_text(entry.target.stated() | {key: value for key in EXTRAS if (value := getattr(entry, key))}),
+            to_text(_aims(entry) | ({"questions": asked} if asked else {})),
             to_text(entry.axes),
             to_text(entry.options),
             entry.people,
@@ -256,12 +260,19 @@ def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
         ),
     )
     key = int(cursor.lastrowid or 0)
-    tables = [(key, table.name, to_text(_content(table))) for table in entry.tables]
-    tables += [(key, name, to_text(_gapped(lattice))) for name, lattice in entry.lattices.items()]
+    tables = [(key, table.name, to_text(table_content(table))) for table in entry.tables]
+    tables += [(key, name, to_text(lattice_content(lattice))) for name, lattice in entry.lattices.items()]
+    for name, own in entry.questions.items():
+        tables += [(key, t.name, to_text({**table_content(t), "question": name})) for t in own.tables]
     database.executemany("insert into published values (?, ?, ?)", tables)
     rolls = [
         (key, to_text(axes), to_text([[*profile, people] for profile, people in roll.items()]))
         for axes, roll in entry.rolls.items()
+    ]
+    rolls += [
+        (key, to_text({"question": name, "axes": axes}), to_text([[*profile, n] for profile, n in roll.items()]))
+        for name, own in entry.questions.items()
+        for axes, roll in own.rolls.items()
     ]
     database.executemany("insert into roll values (?, ?, ?)", rolls)
     members = [(key, name, to_text(profile)) for name, profile in sorted(entry.members.items())]
@@ -289,9 +300,16 @@ def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
     """The entry with these `COLUMNS` and parts."""
     population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon = row
     aims = json.loads(target)
+    asked = aims.pop("questions", {})
     extras = {key: aims.pop(key) for key in EXTRAS if key in aims}
-    published = {name: json.loads(text) for name, text in parts["published"]}
-    return Entry(
+    listed = [(name, json.loads(text)) for name, text in parts["published"]]
+    published = {name: content for name, content in listed if "question" not in content}
+    rolls: dict[str, dict[tuple[str, ...], dict[Profile, int]]] = {}
+    for names, text in parts["roll"]:
+        key = json.loads(names)
+        question, columns = (key["question"], key["axes"]) if isinstance(key, dict) else ("", key)
+        rolls.setdefault(question, {})[tuple(columns)] = {tuple(p): people for *p, people in json.loads(text)}
+    whole = Entry(
         population=population,
         cycle=cycle,
         title=title,
@@ -301,69 +319,34 @@ def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
         people=people,
         answered=answered,
         manifest=manifest,
-        tables=tuple(_table(name, content) for name, content in published.items() if "rows" in content),
-        lattices={name: _lattice(content) for name, content in published.items() if "trees" in content},
-        rolls={
-            tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
-            for names, text in parts["roll"]
-        },
+        tables=tuple(read_table(name, content) for name, content in published.items() if "rows" in content),
+        lattices={name: read_lattice(content) for name, content in published.items() if "trees" in content},
+        rolls=rolls.get("", {}),
         members={name: tuple(json.loads(profile)) for name, profile in parts["member"]},
         slack=slack,
         epsilon=epsilon,
         **extras,
     )
-
-
-def _content(table: PublishedTable) -> Mapping[str, Any]:
-    """A published table as it is printed: a suppressed count is null, a noised one is what was printed."""
-    counts = [
-        int(table.noisy[row]) if table.noisy is not None and status == "noised" else int(table.lower[row])
-        for row, status in enumerate(table.status)
-    ]
-    return {
-        "axes": table.axes,
-        "groups": [[sorted(group) for group in groups] for groups in table.groups],
-        "options": table.options,
-        "rows": [
-            [*codes, int(table.option[row]), None if status == "suppressed" else counts[row], status]
-            for row, (codes, status) in enumerate(zip(table.codes.tolist(), table.status, strict=True))
-        ],
-    }
-
-
-def _gapped(lattice: Lattice) -> Mapping[str, Any]:
-    """A table with gaps as it is printed, with the sums of its axes."""
-    trees = [{"name": tree.name, "labels": tree.labels, "splits": tree.splits} for tree in lattice.trees]
-    return {"trees": trees, "counts": [None if count == GAP else count for count in lattice.counts.ravel().tolist()]}
-
-
-def _lattice(content: Mapping[str, Any]) -> Lattice:
-    trees = tuple(
-        Hierarchy(
-            tree["name"],
-            tuple(tree["labels"]),
-            tuple((parent, tuple(children)) for parent, children in tree["splits"]),
-        )
-        for tree in content["trees"]
+    if not asked:
+        return whole
+    own = {name: [read_table(t, content) for t, content in listed if content.get("question") == name] for name in asked}
+    return replace(
+        whole,
+        questions={
+            name: replace(
+                whole,
+                target=Target(**{key: value for key, value in each["aims"].items() if key not in EXTRAS}),
+                options=tuple(each["options"]),
+                people=each["people"],
+                answered=each["answered"],
+                tables=tuple(own[name]),
+                rolls=rolls.get(name, {}),
+            )
+            for name, each in asked.items()
+        },
     )
-    counts = np.array([GAP if count is None else count for count in content["counts"]], dtype=np.int64)
-    return Lattice(trees, counts.reshape([len(tree.labels) for tree in trees]))
 
 
-def _table(name: str, content: Mapping[str, Any]) -> PublishedTable:
-    axes = tuple(content["axes"])
-    rows = content["rows"]
-    hidden = [row[-1] in ("suppressed", "noised") for row in rows]
-    lower = [0 if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
-    upper = [UNBOUNDED if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
-    return PublishedTable(
-        name=name,
-        axes=axes,
-        groups=tuple(tuple(frozenset(group) for group in groups) for groups in content["groups"]),
-        codes=frozen(np.array([row[:-3] for row in rows], dtype=np.int64).reshape(len(rows), len(axes)), len(axes)),
-        options=tuple(content["options"]),
-        option=frozen([row[-3] for row in rows]),
-        lower=frozen(lower),
-        upper=frozen(upper),
-        status=tuple(row[-1] for row in rows),
-    )
+def _aims(entry: Entry) -> dict[str, Any]:
+    """The target of an entry, with what is kept beside it."""
+    return entry.target.stated() | {key: value for key in EXTRAS if (value := getattr(entry, key))}

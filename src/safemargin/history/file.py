@@ -5,11 +5,7 @@ the row in `pending` goes. Whoever opens the ledger after an interruption looks 
 entry or withdraws it. Every entry has a hash that is chained to the one before; the last is sealed in `head`.
 """
 
-import errno
-import os
-import shutil
 import sqlite3
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -17,20 +13,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safemargin.core import InputError, OutputError, SafemarginError, cannot_write, new_secret
+from safemargin.core import (
+    InputError,
+    OutputError,
+    SafemarginError,
+    cannot_write,
+    new_secret,
+    remove_parts,
+    sync,
+    write_whole,
+)
 from safemargin.history.chain import Chain, last_lock
 from safemargin.history.entries import COLUMNS, TABLES, Entry, delete_entry, entry_of, insert_entry, select_parts
 from safemargin.history.folders import APPLICATION, PUBLISHED, check_folders, manifests_in
 from safemargin.history.names import about
 from safemargin.io import (
     MANIFEST,
+    await_draft,
     fill_draft,
     finish_draft,
     hash_file,
     hold_signals,
-    make_draft,
     move_draft,
-    sync,
+    open_draft,
+    remove_draft,
+    remove_stale_drafts,
+    require_private,
     transaction,
 )
 
@@ -65,6 +73,7 @@ def open_ledger(path: Path) -> Contents:
     if not path.exists():
         contents = Contents(VERSION, Chain(new_secret()))
         _check_folders(path, contents, manifests_in(path.parent))
+        _tidy(path)
         return contents
     if not path.is_file():
         raise InputError(f"{path}: is not a file")
@@ -73,10 +82,21 @@ def open_ledger(path: Path) -> Contents:
         folders = manifests_in(path.parent)
         with connected(path) as database:
             contents = _settled(path, database)
+        require_private(path, "ledger")
         _check_folders(path, contents, folders)
+        _tidy(path)
         return contents
     except (sqlite3.Error, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"{path}: cannot be read as a ledger: {' '.join(str(error).split())}") from None
+
+
+def _tidy(path: Path) -> None:
+    """Remove what killed runs left beside a ledger; it waits for nothing any more."""
+    try:
+        remove_parts(path)
+        remove_stale_drafts(path.parent)
+    except OSError:  # a folder that cannot be changed: whoever only reads the ledger can do so
+        return
 
 
 def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, content: dict[str, bytes]) -> None:
@@ -84,15 +104,15 @@ def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, cont
 
     `chain` and `seen`, the number of releases about the population, are what was known when it was decided.
     """
-    draft = make_draft(folder)
-    try:
+    with open_draft(folder) as draft:
         fill_draft(draft, content)
         finish_draft(draft)
-    except BaseException as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise cannot_write(folder, error) from error
-        raise
+        await_draft(draft, path)
+        _publish(path, entry, chain, seen, folder, draft)
+
+
+def _publish(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, draft: Path) -> None:
+    """Record and publish a draft. It stays where the ledger still waits for it, as evidence that it is not out."""
     with hold_signals():
         try:
             _record(path, entry, chain, seen, folder.resolve(), draft.resolve())
@@ -104,8 +124,6 @@ def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, cont
                 said = "published and recorded" if is_settled else "published; the ledger counts it"
                 warnings.warn(f"{folder}: {said}, but: {' '.join(str(error).split())}", stacklevel=3)
                 return
-            if is_settled:  # else the draft is the only evidence that nothing was published
-                shutil.rmtree(draft, ignore_errors=True)
             if isinstance(error, sqlite3.Error):
                 raise OutputError(f"{path}: nothing was recorded: {' '.join(str(error).split())}") from None
             if isinstance(error, OSError):
@@ -152,31 +170,8 @@ def create(path: Path, key: str) -> None:
         database.execute(f"pragma user_version = {VERSION}")
         _complete(database, Chain(key))
         content = database.serialize()
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            _link(Path(name), path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-        sync(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-
-
-def _link(source: Path, path: Path) -> None:
-    """Give a file another name unless that name is taken: two first releases must not replace each other's ledger."""
-    try:
-        os.link(source, path)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
-            raise
-        os.replace(source, path)  # a file system without hard links
+    with suppress(FileExistsError):  # two first releases must not replace each other's ledger
+        write_whole(path, content, 0o600, new=True)
 
 
 @contextmanager
@@ -214,8 +209,7 @@ def _settled(path: Path, database: sqlite3.Connection) -> Contents:
         elif is_published:
             sync(Path(folder).parent)
         _complete(database, chain)
-    if is_withdrawn:
-        shutil.rmtree(draft, ignore_errors=True)
+    remove_draft(Path(draft))
     return contents._replace(chain=chain, entries=contents.entries[: -1 if is_withdrawn else None], pending=None)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
+    from safemargin.core import hold_signals, sync, write_whole
     from safemargin.io.combined import (
         TOTAL,
         WORDS,
@@ -37,23 +38,23 @@ if TYPE_CHECKING:
         CONFIDENTIAL,
         MANIFEST,
         Manifest,
+        await_draft,
         check_folder,
         file_name,
         fill_draft,
         finish_draft,
         hash_bytes,
         hash_file,
-        hold_signals,
         json_bytes,
-        make_draft,
         manifest_bytes,
         move_draft,
         new_folder,
+        open_draft,
         read_manifest,
+        remove_draft,
+        remove_stale_drafts,
         stale_drafts,
-        sync,
         write_folder,
-        write_whole,
     )
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows

@@ -4,7 +4,6 @@ No extension is installed or loaded. Rows spill to disk only where memory is lim
 """
 
 import glob
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ import numpy as np
 from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
 from safemargin.io.files import check_encoding, check_names, csv_header, require_file
 from safemargin.io.places import Stamps, check_unchanged, stamped
+from safemargin.io.plain import EXACT_FLOATS, plain_text
 from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, check_labels, quoted
 from safemargin.io.scratch import spill_folder
 
@@ -39,8 +39,6 @@ HELD = "held"
 """The name of data in memory inside the database."""
 INTERRUPTED = "Query interrupted"
 """What the `RuntimeError` says that version 2 of DuckDB makes of Ctrl-C."""
-EXACT_FLOATS = 2**53
-"""Up to here a float holds every integer."""
 
 
 @dataclass(frozen=True)
@@ -379,12 +377,3 @@ def _rows_as_columns(data: object, path: Path) -> tuple[list[str], list[list[str
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     plain = [{str(name): value for name, value in row.items()} for row in rows]
     return names, [[plain_text(row.get(name)) for row in plain] for name in names]
-
-
-def plain_text(value: object) -> str | None:
-    """A value as a CSV file would hold it; none where it is absent."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOATS:
-        return str(int(value))
-    return str(value)

@@ -46,11 +46,11 @@ def require_file(path: Path) -> None:
         raise InputError(f"{path}: is a folder or device, not a file")
 
 
-def require_private(path: Path) -> None:
+def require_private(path: Path, kind: str = "secret") -> None:
     """Refuse a secret that others can read: it may be none any more."""
     require_file(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError(f"{path}: other users can read or change this secret; run: chmod 600 {shlex.quote(str(path))}")
+        raise InputError(f"{path}: other users can read or change this {kind}; run: chmod 600 {shlex.quote(str(path))}")
 
 
 def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:

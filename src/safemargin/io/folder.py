@@ -3,19 +3,28 @@
 import hashlib
 import json
 import os
-import platform
-import re
 import shutil
-import signal
+import sqlite3
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from safemargin.core import InputError, OutputError, cannot_read, cannot_write, written
+from safemargin.core import (
+    InputError,
+    OutputError,
+    cannot_read,
+    cannot_write,
+    claimed,
+    hold_signals,
+    is_abandoned,
+    owner,
+    sync,
+    write_whole,
+    written,
+)
 from safemargin.io.files import read_json, require_file
 
 MANIFEST = "manifest.json"
@@ -26,6 +35,10 @@ RESERVED_NAMES = frozenset(
 """What Windows takes for a device, and files that a folder has beside its tables."""
 CONFIDENTIAL = "confidential"
 """The part of a folder that only its owner may read."""
+DRAFT, LOCK, AWAITED = "-draft-", ".lock", ".ledger"
+"""What is in the name of a draft; the file that its process holds; the file that names the ledger that may wait."""
+PATIENCE = 5.0
+"""Seconds to wait for a ledger that somebody writes."""
 AUDITORS = "auditors"
 """The part of a folder for those who may hold the joint roll; so far, only its owner may read it."""
 
@@ -56,64 +69,87 @@ def check_folder(folder: Path) -> None:
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """A draft that becomes a new or empty folder when all went well, and else leaves nothing behind."""
-    draft = make_draft(folder)
-    try:
-        yield draft
-        finish_draft(draft)
-        move_draft(draft, folder)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    finally:
-        with hold_signals():  # who presses Ctrl-C twice leaves nothing behind either
-            shutil.rmtree(draft, ignore_errors=True)
+    with open_draft(folder) as draft:
+        try:
+            yield draft
+            finish_draft(draft)
+            with hold_signals():  # what has its name is complete, and counts as such
+                move_draft(draft, folder)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
 
 
-def make_draft(folder: Path) -> Path:
-    """An empty folder beside `folder` that only its owner can read, to be filled, finished and moved."""
+@contextmanager
+def open_draft(folder: Path) -> Iterator[Path]:
+    """An empty folder inside one beside `folder` that only its owner can enter, to be filled, finished and moved.
+
+    The inner folder has the mode that it keeps, so that a rename is all it takes to publish it. What killed processes
+    left beside `folder` is removed.
+    """
     check_folder(folder)
     try:
         missing = [place for place in (folder.parent, *folder.parent.parents) if not place.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
         for place in missing:
             sync(place.parent)
-        for left in stale_drafts(folder.parent):
-            if left.name.startswith(f".{folder.name}-draft-") and not _of_a_ledger(left):
-                shutil.rmtree(left, ignore_errors=True)
+        remove_stale_drafts(folder.parent)
         # In the same folder, so that renaming it is atomic: one file system.
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-draft-{_machine()}-{os.getpid()}-", dir=folder.parent))
+        outer = Path(tempfile.mkdtemp(prefix=f".{folder.name}{DRAFT}{owner()}-", dir=folder.parent))
     except OSError as error:
         raise cannot_write(folder, error) from error
+    try:
+        with claimed(outer, outer / LOCK):
+            draft = outer / folder.name
+            draft.mkdir(0o755)
+            draft.chmod(0o755)  # whatever the umask: nobody enters the folder around it
+            yield draft
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    finally:
+        with hold_signals():  # who presses Ctrl-C twice leaves nothing behind either
+            remove_draft(outer)
+
+
+def remove_draft(draft: Path) -> None:
+    """Remove a draft, or the folder around it, unless a ledger waits for it."""
+    outer = draft if DRAFT in draft.name else draft.parent
+    if DRAFT in outer.name and not _is_awaited(outer):
+        for _ in range(2):  # what failed once may not fail again
+            shutil.rmtree(outer, ignore_errors=True)
+
+
+def remove_stale_drafts(folder: Path) -> None:
+    """Remove what killed processes left in a folder; what a ledger waits for goes when the ledger is opened."""
+    for left in stale_drafts(folder):
+        remove_draft(left)
 
 
 def stale_drafts(folder: Path) -> list[Path]:
     """Drafts in a folder that processes of this machine left behind when they were killed."""
-    drafts = []
-    for path in sorted(folder.glob(".*-draft-*")):
-        match = re.search(r"-draft-([0-9a-f]{8})-([0-9]+)-[^-/]*$", path.name)
-        if match and match[1] == _machine() and not _is_running(int(match[2])) and path.is_dir():
-            drafts.append(path)
-    return drafts
+    found = sorted(folder.glob(f".*{DRAFT}*"))
+    return [path for path in found if path.is_dir() and not path.is_symlink() and is_abandoned(path, path / LOCK)]
 
 
-def _machine() -> str:
-    # Numbers of processes mean nothing on another machine that shares the disk.
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+def await_draft(draft: Path, ledger: Path) -> None:
+    """Say that a ledger may wait for this draft from now on: it decides what becomes of it when it is opened."""
+    write_whole(draft.parent / AWAITED, str(ledger.resolve()).encode("utf-8", "surrogateescape"), 0o600)
 
 
-def _is_running(process: int) -> bool:
+def _is_awaited(outer: Path) -> bool:
+    """Whether a ledger has this draft as one that may be published; one that does not exist waits for none."""
+    note = outer / AWAITED
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        ledger = Path(note.read_bytes().decode("utf-8", "surrogateescape"))
+        if not ledger.is_file():
+            return False
+        # Not `mode=ro`: the journal of a run that was killed must be rolled back, which writes.
+        with closing(sqlite3.connect(f"{ledger.as_uri()}?mode=rw", uri=True, timeout=PATIENCE)) as database:
+            rows = database.execute("select draft from pending").fetchall()
+            return any(Path(draft).parent.name == outer.name for (draft,) in rows)
+    except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, ValueError, sqlite3.Error):  # nobody knows: it stays
         return True
-    return True
-
-
-def _of_a_ledger(draft: Path) -> bool:
-    """Whether a ledger may wait for this draft: it decides what becomes of it when it is opened."""
-    manifest = draft / "published" / MANIFEST
-    return manifest.is_file() and b'"ledger"' in manifest.read_bytes()
 
 
 def finish_draft(draft: Path) -> None:
@@ -125,10 +161,8 @@ def finish_draft(draft: Path) -> None:
         if path.relative_to(draft).parts[0] in (CONFIDENTIAL, AUDITORS):
             path.chmod(0o700 if path.is_dir() else 0o600)
         sync(path)
-    # `mkdtemp` makes folders that only their owner can read.
-    draft.chmod(0o755)
-    sync(draft)
-    sync(draft.parent)
+    for place in (draft, draft.parent, draft.parent.parent):
+        sync(place)
 
 
 def move_draft(draft: Path, folder: Path) -> None:
@@ -140,37 +174,6 @@ def move_draft(draft: Path, folder: Path) -> None:
         os.replace(folder, draft)
         raise
     written.append(folder)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows opens no folders, and writes their names itself
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def hold_signals() -> Iterator[None]:
-    """Deliver Ctrl-C and SIGTERM afterwards: what is done inside is neither torn apart nor undone half-way."""
-    held: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python runs handlers in the main thread only
-        return
-    before = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if callable(signal.getsignal(number)) or signal.getsignal(number) is signal.SIG_DFL:
-            before[number] = signal.signal(number, lambda number, _: held.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for received in dict.fromkeys(held):
-            signal.raise_signal(received)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -185,25 +188,6 @@ def fill_draft(draft: Path, files: Mapping[str, bytes]) -> None:
         path = draft / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file so that a power failure leaves the old one or the new one, never half of one."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-        sync(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from None
 
 
 def json_bytes(document: object) -> bytes:

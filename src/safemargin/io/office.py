@@ -1,16 +1,16 @@
 """Files that are read whole: Excel, SPSS and Stata through a library each, PX, and CSV that is not UTF-8."""
 
 import codecs
-import pickle
+import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from safemargin.core import InputError, TooLargeError
-from safemargin.io.duck import DuckSource, open_columns, plain_text
+from safemargin.core import InputError, TooLargeError, python_command, safe_environment
+from safemargin.io import statistics_file
+from safemargin.io.duck import DuckSource, open_columns
 from safemargin.io.files import UTF8, csv_records
 from safemargin.io.px import read_px
 from safemargin.io.rows import PROTECTION, VALUE
@@ -18,16 +18,6 @@ from safemargin.io.workbook import cell_text, check_workbook, excel_library, unr
 
 MOST_HELD = 50_000_000
 """Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""
-TOO_LARGE = 3
-READ_STATISTICS = f"""
-import pickle, sys, pyreadstat
-read, path = getattr(pyreadstat, sys.argv[1]), sys.argv[2]
-names, facts = read(path, output_format="dict", metadataonly=True)
-if (facts.number_rows or 0) * len(names) > int(sys.argv[3]):
-    sys.exit({TOO_LARGE})
-columns, facts = read(path, output_format="dict")
-pickle.dump((dict(columns), facts.variable_value_labels), sys.stdout.buffer)
-"""
 
 
 def open_encoded(path: Path, encoding: str) -> DuckSource:
@@ -123,18 +113,13 @@ def _statistics(path: Path, reader: str, kind: str) -> DuckSource:
     """
     if find_spec("pyreadstat") is None:
         raise _not_installed(path, "pyreadstat", "stats")
-    command = [sys.executable, "-c", READ_STATISTICS, reader, str(path.resolve()), str(MOST_HELD)]
-    ran = subprocess.run(command, capture_output=True, check=False)
-    if ran.returncode == TOO_LARGE:
+    command = python_command("-m", statistics_file.__name__, reader, str(path.resolve()), str(MOST_HELD))
+    ran = subprocess.run(command, env=safe_environment(), capture_output=True, check=False)
+    if ran.returncode == statistics_file.TOO_LARGE:
         raise TooLargeError(f"{path}: has more than {MOST_HELD:,} values; save it as UTF-8 CSV or Parquet")
     if ran.returncode != 0:
         said = ran.stderr.decode(errors="replace").strip().splitlines()
         reason = said[-1].split(": ", 1)[-1] if said and ran.returncode > 0 else "it is damaged"
         raise InputError(f"{path}: cannot be read as {kind} file: {reason}")
-    columns, labels = pickle.loads(ran.stdout)
-    texts = []
-    for name, values in columns.items():
-        said_for = labels.get(name, {})
-        known = {value: str(said_for.get(value, plain_text(value) or "")) for value in set(values)}
-        texts.append([known[value] for value in values])
-    return open_columns(path, list(columns), texts)
+    columns = json.loads(ran.stdout)
+    return open_columns(path, list(columns), [[texts[code] for code in codes] for texts, codes in columns.values()])

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -27,9 +28,14 @@ class Scratch:
     folder: Path
     lock: int
     """Descriptor of the file that says that the folder is in use."""
+    _end: Callable[[], object] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        weakref.finalize(self, _leave, self.folder, self.lock)
+        object.__setattr__(self, "_end", weakref.finalize(self, _leave, self.folder, self.lock))
+
+    def remove(self) -> None:
+        """Remove the folder now."""
+        self._end()
 
 
 def new_scratch(prefix: str) -> Scratch:
@@ -81,6 +87,8 @@ def _remove_abandoned(prefix: str) -> None:
     """Remove what killed runs left. A folder in use is locked by its process."""
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*") if fcntl is not None else ():
         try:
+            if folder.lstat().st_uid != os.getuid():  # whatever somebody else put there is not ours to open
+                continue
             with (folder / LOCK).open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

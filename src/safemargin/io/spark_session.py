@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zipfile import ZipFile
 
-from safemargin.core import InputError, SafemarginError, TooLargeError, memory_limit, without_memory_limit
+from safemargin.core import (
+    InputError,
+    SafemarginError,
+    TooLargeError,
+    memory_limit,
+    safe_children,
+    without_memory_limit,
+)
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -40,7 +47,12 @@ SESSION = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
-LAUNCH = {"spark.app.name": "safemargin", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+LAUNCH = {
+    "spark.app.name": "safemargin",
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers take no module from the folder they run in
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
 def checked_master(master: str | None) -> str:
@@ -95,7 +107,7 @@ def _launched(path: Path, master: str) -> Any:
         _require_java()
         silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
-            with without_memory_limit():
+            with without_memory_limit(), safe_children():
                 gateway = launch_gateway(conf, silent)
         except Exception:
             raise InputError("engine = 'spark': Java did not start Spark; it must be version 17 or later") from None

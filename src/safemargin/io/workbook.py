@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.duck import plain_text
 from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED
+from safemargin.io.plain import plain_text
 
 MOST_BOOK = 512 * 2**20
 """Bytes that all parts of a workbook may unpack to."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from safemargin.audit.rerun import as_seen
+from safemargin.audit.rerun import Rerun, as_seen
 from safemargin.checker import WITNESSES
 from safemargin.core import (
     Group,
@@ -17,6 +17,7 @@ from safemargin.core import (
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.possible_tables import votes_by_axis
 from safemargin.release.decide.rerun import Reasons
+from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.drafting import rule_of
 from safemargin.release.witnesses import Carried
 
@@ -25,10 +26,24 @@ def rerun_failures(
     carried: Carried, target: Target, printed: Sequence[PublishedTable], progress: Progress = no_progress
 ) -> Iterator[str]:
     """Witnesses for which the program publishes something else than what is `printed`."""
-    published, known = as_seen(printed), Table(carried.schema, carried.tables[:1], (carried.roll,))
-    rerun = rule_of(known, target, (onlooker_with_roll(known, "joint"),), carried.protect, carried.wanted)
+    known = Table(carried.schema, carried.tables[:1], (carried.roll,))
+    onlookers = (onlooker_with_roll(known, "joint"),)
+    rerun = rule_of(known, target, onlookers, carried.protect, carried.wanted)
     assert rerun is not None
-    rule, candidate = decided(known, target, (onlooker_with_roll(known, "joint"),), protect=carried.protect)
+    rule, candidate = decided(known, target, onlookers, protect=carried.protect)
+    yield from led_elsewhere(carried, rule, candidate, rerun, printed, progress)
+
+
+def led_elsewhere(
+    carried: Carried,
+    rule: ReleaseRule,
+    candidate: Candidate,
+    rerun: Rerun,
+    printed: Sequence[PublishedTable],
+    progress: Progress = no_progress,
+) -> Iterator[str]:
+    """The same where the `rule` came to a `candidate` for the first witness; `rerun` is the whole program."""
+    published, known = as_seen(printed), rule.table
     reasons = None if carried.wanted else Reasons(rule, candidate)
     if reasons is not None and (block := _unexplained(reasons, dict(carried.parts))):
         yield f"{WITNESSES}: fixes no sums that explain why {block} is merged or omitted"

@@ -1,12 +1,11 @@
 """The commands about releases: arguments, one call, and what is printed."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from safemargin.core import Progress, RefusedError, Target
+from safemargin.core import InputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
@@ -104,13 +103,20 @@ def release(
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder for the city, its release and the report.")] = Path("demo"),
+    folder: Annotated[Path | None, typer.Argument(help="The same as --out.")] = None,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the city, its release and the report; demo if none is given."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a synthetic city of 500,000 voters, release it, and leave everything in a folder.
 
-    Example: safemargin demo city
+    Example: safemargin demo --out city
     """
+    if folder is not None and out_folder is not None:
+        raise InputError(f"--out {out_folder}: the folder is given twice, also as {folder}; give one")
+    folder = folder or out_folder or Path("demo")
     with progress_bar("building the city") as progress:
         result = run_demo(folder, progress=progress)
     _print(result, folder / "release", as_json)
@@ -255,9 +261,9 @@ def ledger(
     Example: safemargin ledger ledger.sqlite
     """
     check_page(page)
-    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
-    for draft in stale_drafts(file.resolve().parent) if clean else ():
-        shutil.rmtree(draft, ignore_errors=True)
+    left = stale_drafts(file.resolve().parent) if clean else []
+    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for, and removes them
+    for draft in left:
         note(f"{draft}: cannot be removed" if draft.exists() else f"removed {draft}")
     print_result(result, as_json, page)
 

@@ -18,6 +18,7 @@ from safemargin.release.report.answers import (
     alternatives_rows,
     alternatives_section,
     files_section,
+    noised_section,
     remedies_section,
     three_answers,
     verdict,
@@ -218,6 +219,7 @@ def first_screen(context: ReportContext, origin: Origin) -> list[Part]:
         Headline(state, sentence, detail),
         Answers(three_answers(context)),
         remedies_section(context),
+        noised_section(context),
         files_section(origin),
         alternatives_section(context, origin),
     ]

@@ -24,6 +24,7 @@ from safemargin.release.explain import explain
 from safemargin.release.fields import certificate_fields
 from safemargin.release.inputs import Inputs
 from safemargin.release.plan import Evidence, Plan, Wanted
+from safemargin.release.posterior import with_posterior
 from safemargin.release.publish import publish, roll_file
 from safemargin.release.recording import floor_notes, held_to_earlier, inconsistency_notes
 from safemargin.release.report.exposed import asked_cells, exposed
@@ -51,7 +52,7 @@ def draft_of(
         progress(TABLES_STEP)
         plan = maximise(plan, table, project.wanted, onlookers, protect=project.protect, progress=progress)
     progress("attacking")
-    publication = publish(plan, table)
+    plan, publication = with_posterior(plan, publish(plan, table), table, onlookers)
     # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which
     # only small populations have few of, adds nothing; where they do not, it is the only evidence.
     is_open = backwards and plan.certificate.rule != "rerun"
@@ -59,7 +60,11 @@ def draft_of(
     findings = attack_release(publication, inputs, rerun, sharp)
     if plan.maximum is not None and not all(result.is_safe for result in findings):
         plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
-        publication = publish(plan, table)
+        # Noise is drawn once: a second draw would let an attack on the first choose among them.
+        drawn = {each.axes: each for each in publication.tables if len(each.axes) < 2}
+        again = publish(plan, table)
+        again = replace(again, tables=tuple(drawn.get(each.axes, each) for each in again.tables))
+        plan, publication = with_posterior(plan, again, table, onlookers)
         findings = attack_release(publication, inputs, rerun, sharp)
     if inputs.book is not None and inputs.book.weaker:
         plan = held_to_earlier(plan, publication, table, onlookers, inputs.book)

@@ -5,14 +5,16 @@ the confidential roll beyond what the published tables and their groups say.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from safemargin import checker
 from safemargin.bounds import TOGETHER
-from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Table, Target, label
+from safemargin.core import Onlooker, Publication, PublishedTable, Table, Target, label
 from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Certificate
+from safemargin.release.posterior import stated_posterior
 
 Fields = dict[str, Any]
 
@@ -34,7 +36,7 @@ def certificate_fields(
         "checked": [],
         "rule": {"label": certificate.rule},
         "earlier": _earlier(certificate, onlookers),
-        "noise": [_noise(guarantee) for guarantee in publication.guarantees],
+        "noise": _noise(publication, orders),
         "slack": slack_of(table),
         "unproved": certificate.linear,
         "auditors": None,
@@ -42,6 +44,55 @@ def certificate_fields(
     fields["checked"] = checker.checked_sets(fields, publication.tables)
     fields["statement"] = checker.statement(fields)
     return fields
+
+
+def combined_fields(names: Sequence[str], each: Sequence[Fields], rule: str, title: str) -> Fields:
+    """The fields of several questions as those of one certificate; `each` are the fields of every question by itself.
+
+    A table has the groups of all questions that it is published for: those of one question are the ones it prints.
+    Whatever is stated once is as weak as the weakest of them.
+    """
+    tables: dict[str, Fields] = {}
+    for own in each:
+        for table in own["tables"]:
+            known = tables.setdefault(table["name"], {**table, "groups": [{} for _ in table["axes"]]})
+            for groups, more in zip(known["groups"], table["groups"], strict=True):
+                assert all(groups.get(name, members) == members for name, members in more.items())
+                groups.update(more)
+    earlier = [own["earlier"] for own in each]
+    cycles = list(dict.fromkeys(cycle for one in earlier for cycle in one["cycles"]))
+    held = [one["held"] for one in earlier if one["cycles"]]
+    fields: Fields = {
+        **each[0],
+        "title": title,
+        "questions": [{**own["questions"][0], "question": name} for name, own in zip(names, each, strict=True)],
+        "tables": list(tables.values()),
+        "onlookers": [
+            {**same[0], "earlier": any(one["earlier"] for one in same)}
+            for same in zip(*(own["onlookers"] for own in each), strict=True)
+        ],
+        "rule": {"label": rule},
+        "earlier": {
+            "cycles": cycles,
+            "held": max(held, key=HELD.index) if held else "not",
+            "net": any(one["net"] for one in earlier),
+        },
+        "unproved": sum(own["unproved"] for own in each),
+    }
+    fields["checked"] = checker.checked_sets(fields, [_Axes(table["axes"]) for table in fields["tables"]])
+    fields["statement"] = checker.statement(fields)
+    return fields
+
+
+HELD = ("jointly", "group by group", "not")
+"""How earlier releases were held together with one, the strongest first."""
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """A table, of which only the axes count."""
+
+    axes: Sequence[str]
 
 
 def _target(target: Target) -> Fields:
@@ -94,6 +145,18 @@ def _earlier(certificate: Certificate, onlookers: Sequence[Onlooker]) -> Fields:
     return {"cycles": cycles, "held": held if cycles else "not", "net": any(past.net for past in pasts)}
 
 
-def _noise(guarantee: Guarantee) -> Fields:
-    """What the noise of a release is; the manifest has its whole guarantee."""
-    return {"epsilon": f"{guarantee.epsilon:g}"}
+def _noise(publication: Publication, orders: Mapping[str, tuple[str, ...]]) -> list[Fields]:
+    """What the noise of a release is, and what it says about every noised group; the manifest has whole guarantees."""
+    shown = {table.axes[0] for table in publication.tables if len(table.axes) == 1 and "noised" in table.status}
+    noised = [axis for axis in orders if axis in shown or axis in publication.omitted]
+    # One guarantee covers all axes of which groups are drawn; axes with an epsilon of their own have one each.
+    together = any(guarantee.choice for guarantee in publication.guarantees)
+    axes = [noised] if together else [[axis] for axis in noised]
+    return [
+        {
+            "epsilon": f"{guarantee.epsilon:g}",
+            "posterior": stated_posterior(publication, own, orders),
+            "omitted": [axis for axis in own if axis in publication.omitted],
+        }
+        for guarantee, own in zip(publication.guarantees, axes, strict=True)
+    ]

@@ -19,10 +19,11 @@ from safemargin.core import (
     frozen,
     onlooker_with_roll,
 )
-from safemargin.history.compare import check_same, overlap_notes
+from safemargin.history.compare import check_cycle, check_same, overlap_notes
 from safemargin.history.entries import epsilon_left, person, roll_of, weaknesses
-from safemargin.history.file import open_ledger
+from safemargin.history.file import Contents, open_ledger
 from safemargin.history.names import about, name_in
+from safemargin.history.questions import about_question, check_one_question
 from safemargin.io import (
     Countable,
     check_project_facts,
@@ -130,10 +131,26 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
-    contents = open_ledger(section.file)
-    entries = about(contents.entries, section.population)
+    contents, name = open_ledger(section.file), "" if project.data is None else project.data.answer
+    every = about(contents.entries, section.population)
+    check_one_question(section.file, every, section.population, name, section.answers or "")
+    return book_of(project, section, table, contents, name, source)
+
+
+def book_of(
+    project: Project,
+    section: LedgerSection,
+    table: Table,
+    contents: Contents,
+    question: str,
+    source: Countable | None = None,
+) -> Book:
+    """The ledger before a release, as far as it is about one question."""
+    every = about(contents.entries, section.population)
+    entries, answers = about_question(every, question, section.answers or "")
     # Under the name that the ledger has: people are kept under hashes that depend on it.
-    section = section.model_copy(update={"population": name_in(entries, section.population)})
+    section = section.model_copy(update={"population": name_in(every, section.population), "answers": answers})
+    check_cycle(section.file, every, section.population, section.cycle)
     rolls, bands = roll_of(table, "joint"), bands_of(project)
     net = None if section.id is not None else rolls
     check_same(section.file, entries, section.population, section.cycle, table.schema, net, bands)
@@ -150,7 +167,8 @@ def _open_book(project: Project, section: LedgerSection, table: Table, source: C
     people = {} if section.id is None else tabulate_people(project, section.id, source)
     members = {person(section.population, name): profile for name, profile in people.items()}
     notes = overlap_notes(contents.entries, section.population, rolls, people)
-    return Book(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes))
+    seen = len(every)
+    return Book(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes), seen)
 
 
 def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:

@@ -92,6 +92,12 @@ class TargetSection(ConfigSection):
         default=None, description="publish cells that only fractional tables show to be safe; the statement says so"
     )
 
+    posterior_max: float | None = Field(
+        default=None,
+        description="omit an axis whose noised counts make it more probable than this that a group is beyond a limit",
+        json_schema_extra={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    )
+
     @model_rule(mode="after")
     def _is_a_target(self) -> Self:
         self.build()
@@ -101,7 +107,8 @@ class TargetSection(ConfigSection):
         """The target as a value of the model."""
         pairs = tuple((axis, category) for axis, names in self.sensitive.items() for category in names)
         secrets, allow = Secrets.parse(self.secrets), self.allow or ""
-        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard, pairs, secrets, allow)
+        plain = (self.beta, self.kappa, self.tau, self.epsilon_max, self.guard)
+        return Target(*plain, pairs, secrets, allow, self.posterior_max)
 
 
 class OnlookerSection(ConfigSection):

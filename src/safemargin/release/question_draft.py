@@ -6,7 +6,7 @@ its label against somebody who knows the rule is the weakest of theirs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from safemargin.release.decide.shared_groups import decide_common
 from safemargin.release.derived import Scales
 from safemargin.release.draft import Draft, draft_document
 from safemargin.release.drafting import draft_of
+from safemargin.release.fields import Fields, certificate_fields, combined_fields
 from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.questions import SurveyQuestion
@@ -26,10 +27,6 @@ from safemargin.ui import Document, Report, plural
 Rows = Sequence[Mapping[str, object]]
 SHARP_COUNTS = 2_000
 """Counts of all questions together up to which attacks bound every cell by programs of its own."""
-PRODUCT = (
-    " Each question is about the people who answered it, and no table ties the answers to different questions. "
-    "Somebody who knows how answers to different questions hang together can infer more."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +36,10 @@ class QuestionsDraft(Draft):
     questions: tuple[SurveyQuestion, ...] = ()
     drafts: tuple[Draft, ...] = ()
     grouping: str = "common"
+    fields: Fields = field(default_factory=dict)
+    """What the certificate states, but for files."""
+    each_fields: tuple[Fields, ...] = ()
+    """What the certificate of every question by itself would state."""
 
     @cached_property
     def published_rows(self) -> Mapping[str, Rows]:
@@ -109,6 +110,7 @@ class QuestionsDraft(Draft):
             "refused": refused,
             "irregular": irregular,
             "notes": list(self.plan.notes),
+            **({} if self.ledger is None else {"ledger": dict(self.ledger)}),
         }
 
     def to_report(
@@ -143,6 +145,13 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         draft = draft_of(own, progress, backwards=not is_common, decided=plan, sharp=sharp)
         drafts.append(replace(draft, title=question.label))
     certificate = _certificate(battery.questions, [draft.plan.certificate for draft in drafts])
+    each = [
+        certificate_fields(draft.publication, draft.plan.certificate, own.table, own.onlookers, project.title)
+        for draft, own in zip(drafts, inputs.each, strict=True)
+    ]
+    fields = combined_fields([question.name for question in battery.questions], each, certificate.rule, project.title)
+    if certificate.certified:
+        certificate = replace(certificate, statement=fields["statement"])
     first = drafts[0].plan
     combined = replace(
         first,
@@ -168,6 +177,8 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         questions=battery.questions,
         drafts=tuple(drafts),
         grouping="common" if is_common else "each",
+        fields=fields,
+        each_fields=tuple(each),
     )
 
 
@@ -198,7 +209,7 @@ def _certificate(questions: Sequence[SurveyQuestion], certificates: Sequence[Cer
     linear = sum(certificate.linear for certificate in certificates)
     return Certificate(
         certified=all(certificate.certified for certificate in certificates),
-        statement=statement + PRODUCT,
+        statement=statement,
         proved="integer" if all(certificate.proved == "integer" for certificate in certificates) else "linear",
         method="; ".join(dict.fromkeys(certificate.method for certificate in certificates)),
         checked=checked,

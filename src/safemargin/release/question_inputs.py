@@ -6,14 +6,19 @@ composite options: `S` of member m becomes the set of all combinations whose opt
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from safemargin.core import InputError, Secrets
+from safemargin.history.file import Contents, open_ledger
+from safemargin.history.names import about, name_in
+from safemargin.history.questions import check_questions, new_notes
 from safemargin.io import Countable
-from safemargin.release.inputs import Inputs, onlookers_of
+from safemargin.release.inputs import Inputs, book_of, onlookers_of
+from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.project import Project
 from safemargin.release.questions import TIED, Battery, SurveyQuestion, read_battery
+from safemargin.release.recording import Book, wave_notes
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,8 @@ class QuestionInputs:
     project: Project
     battery: Battery
     each: tuple[Inputs, ...]
+    book: Book | None = None
+    """The ledger before the release; every question has its own view of it."""
 
 
 def read_questions(project: Project, source: Countable | None = None) -> QuestionInputs:
@@ -32,7 +39,18 @@ def read_questions(project: Project, source: Countable | None = None) -> Questio
     for axis, category in project.target.sensitive:
         if category not in battery.table.schema.axis(axis).index:
             raise InputError(f"target.sensitive.{axis}: there is no category {category!r}")
-    return QuestionInputs(project, battery, tuple(_inputs(project, question) for question in battery.questions))
+    if project.ledger is None:
+        return QuestionInputs(project, battery, tuple(_inputs(project, question) for question in battery.questions))
+    section, names = project.ledger, [question.name for question in battery.questions]
+    contents = open_ledger(section.file)
+    entries = about(contents.entries, section.population)
+    check_questions(section.file, entries, section.population, names, section.answers or "")
+    each = tuple(_inputs(project, question, contents) for question in battery.questions)
+    section = section.model_copy(update={"population": name_in(entries, section.population)})
+    notes = [*lock_notes(project), *(new_notes(entries, names) if section.answers == "kept" else [])]
+    book = Book(section, contents.chain, entries, None, project.target, notes=tuple(notes), seen=len(entries))
+    said = replace(battery, notes=(*battery.notes, *notes, *wave_notes(book)))
+    return QuestionInputs(project, said, each, book)
 
 
 def _check(project: Project) -> None:
@@ -41,7 +59,10 @@ def _check(project: Project) -> None:
     noised = [name for name, axis in project.axes.items() if axis.epsilon is not None]
     wrong = {
         "roll": (project.roll is not None, "the roll of a question is the people who answered it; remove [roll]"),
-        "ledger": (project.ledger is not None, "a ledger holds one question; release each with data.answer"),
+        "ledger.id": (
+            project.ledger is not None and project.ledger.id is not None,
+            'people are not followed by name; set turnover = "net"',
+        ),
         'target.protect = "noise"': (project.protect == "noise", "noise is for one question; choose another"),
         "axes": (bool(noised), "an axis with epsilon is for one question; remove epsilon"),
         "onlookers": (
@@ -63,14 +84,19 @@ def _check(project: Project) -> None:
             raise InputError(f"{key}: with several questions (data.answers), {why}")
 
 
-def _inputs(project: Project, question: SurveyQuestion) -> Inputs:
-    """One question as a project of its own."""
+def _inputs(project: Project, question: SurveyQuestion, contents: Contents | None = None) -> Inputs:
+    """One question as a project of its own, with what the ledger holds of it."""
     assert project.data is not None
     secrets = _secrets(project, question)
     aims = project.aims.model_copy(update={"secrets": secrets})
     data = project.data.model_copy(update={"labels": {}, "ordered": question.is_ordered})
     own = project.model_copy(update={"aims": aims, "data": data})
-    return Inputs(own, question.table, onlookers_of(own, question.table, None))
+    book = None
+    if contents is not None and project.ledger is not None:
+        book = book_of(own, project.ledger, question.table, contents, question.name)
+    return Inputs(
+        own, question.table, onlookers_of(own, question.table, book), book, () if book is None else book.notes
+    )
 
 
 def _secrets(project: Project, question: SurveyQuestion) -> Secrets:

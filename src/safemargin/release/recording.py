@@ -42,6 +42,8 @@ class Book:
     """In which way the target is weaker than earlier ones; the reason is `section.weaker`."""
     notes: tuple[str, ...] = ()
     """Which other populations of the ledger may hold the same people."""
+    seen: int = 0
+    """How many releases about the population there were, of whatever question."""
 
     @property
     def tied(self) -> tuple[Entry, ...]:
@@ -101,6 +103,23 @@ def entry_of_release(project: Project, table: Table, book: Book, publication: Pu
         weaker=(book.section.weaker or "") if book.weaker else "",
         answers=book.section.answers or "",
         bands=bands_of(project),
+    )
+
+
+def entry_of_questions(project: Project, everybody: Table, book: Book, each: Mapping[str, Entry]) -> Entry:
+    """A release of several questions as the ledger keeps it; `each` are the entries of its questions."""
+    first = next(iter(each.values()))
+    known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
+    return replace(
+        first,
+        target=book.target,
+        options=(),
+        people=int(everybody.people(()).counts.sum()),
+        answered=max(entry.answered for entry in each.values()),
+        tables=(),
+        rolls=roll_of(everybody, known),
+        weaker=next((entry.weaker for entry in each.values() if entry.weaker), ""),
+        questions=dict(each),
     )
 
 

@@ -47,7 +47,7 @@ from safemargin.release.ledger.locks import log_change
 from safemargin.release.plan import Certificate, Plan
 from safemargin.release.publish import PAGE, frame_of, release_files
 from safemargin.release.question_draft import draft_questions
-from safemargin.release.question_files import questions_files
+from safemargin.release.question_files import questions_entry, questions_files
 from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
     Book,
@@ -163,7 +163,7 @@ class Release(Result):
             write_folder(folder, files)
             return folder
         book, entry = self._record
-        record(book.section.file, entry, book.chain, len(book.entries), folder, files)
+        record(book.section.file, entry, book.chain, book.seen, folder, files)
         return folder
 
 
@@ -221,10 +221,18 @@ def _pass_questions(inputs: QuestionInputs, progress: Progress, command: str) ->
     """The gate for several questions: one release, if each of them is certified and every attack failed."""
     with one_thread(), whole_searches():
         draft = replace(draft_questions(inputs, progress), command=command)
+        if inputs.book is not None:
+            log_change(inputs.project)
         if not draft.is_sound:
+            draft = replace(draft, ledger=ledger_document(inputs.book, None))
             raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
         progress("writing")
-        return _issued(draft, questions_files(draft, inputs.project), {}, None)
+        book = inputs.book
+        files, auditors = questions_files(draft, inputs, None if book is None else book.chain.document())
+        if book is None:
+            return _issued(draft, files, auditors, None)
+        entry = questions_entry(draft, inputs, book, hash_bytes(files[MANIFEST]))
+        return _issued(replace(draft, ledger=ledger_document(book, entry)), files, auditors, (book, entry))
 
 
 def pass_gate(

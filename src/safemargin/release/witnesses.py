@@ -12,7 +12,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -63,33 +63,47 @@ class Carried:
 
     def files(self) -> dict[str, bytes]:
         """Roll, witnesses and rule as files; tables have the rows of the roll."""
-        question = {
-            "question": "",
-            "roll": ROLL,
+        return {
+            ROLL: roll_csv(self.schema, self.roll),
+            WITNESSES: witness_json([self.listed("", ROLL)]),
+            RULE: json_bytes(_rule(self)),
+        }
+
+    def listed(self, question: str, roll: str) -> dict[str, Any]:
+        """What is carried of a question, with the name of the file that has its roll."""
+        return {
+            "question": question,
+            "roll": roll,
             "tables": [table.counts.ravel().tolist() for table in self.tables],
             "moves": [{"from": start, "changes": [list(each) for each in changes]} for start, changes in self.moves],
             "fixed": [{"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.parts],
         }
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")  # labels as they are: a program reads this file
-        writer.writerow([*self.schema.names, "people"])
-        names = [axis.categories for axis in self.schema.axes]
-        for codes, people in zip(self.roll.codes.tolist(), self.roll.counts[:, 0].tolist(), strict=True):
-            writer.writerow([*(each[code] for each, code in zip(names, codes, strict=True)), people])
-        return {
-            ROLL: text.getvalue().encode(),
-            WITNESSES: _compact({"schema": SCHEMA, "questions": [question]}),
-            RULE: json_bytes(_rule(self)),
-        }
 
 
-def auditor_files(carried: "Carried | str", salt: str | None = None) -> dict[str, bytes]:
+class Auditable(Protocol):
+    """Something that auditors get as files."""
+
+    def files(self) -> dict[str, bytes]: ...
+
+
+def roll_csv(schema: Schema, roll: Tally) -> bytes:
+    """A roll as auditors get it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")  # labels as they are: a program reads this file
+    writer.writerow([*schema.names, "people"])
+    names = [axis.categories for axis in schema.axes]
+    for codes, people in zip(roll.codes.tolist(), roll.counts[:, 0].tolist(), strict=True):
+        writer.writerow([*(each[code] for each, code in zip(names, codes, strict=True)), people])
+    return text.getvalue().encode()
+
+
+def auditor_files(carried: Auditable | str, salt: str | None = None) -> dict[str, bytes]:
     """The folder for auditors, with a manifest whose hash discloses nothing; or why it is all but empty.
 
     `salt` is for several parties who compute one release and share a secret: 64 hexadecimal digits that nobody else can
     compute. Without it, they are drawn.
     """
-    files = carried.files() if isinstance(carried, Carried) else {}
+    files = {} if isinstance(carried, str) else carried.files()
     stated: dict[str, object] = {"schema": SCHEMA, "kind": "auditors", "salt": salt or new_secret()}
     if isinstance(carried, str):
         stated["reason"] = carried
@@ -100,57 +114,77 @@ def auditor_files(carried: "Carried | str", salt: str | None = None) -> dict[str
 def changes_between(table: IntArray, other: IntArray) -> Changes:
     """Where a table by profile and option differs from another."""
     step = other - table
-    places = np.argwhere(step)
-    return tuple((profile, option, int(step[profile, option])) for profile, option in places.tolist())
+    profiles, options = np.nonzero(step)
+    return tuple(zip(profiles.tolist(), options.tolist(), step[profiles, options].tolist(), strict=True))
 
 
-def _compact(document: object) -> bytes:
+def witness_json(questions: Sequence[Mapping[str, Any]]) -> bytes:
+    """The witnesses of every question as a file."""
+    document = {"schema": SCHEMA, "questions": list(questions)}
     return (json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
 
 def _rule(carried: Carried) -> dict[str, Any]:
     return {
-        "axes": [
-            {
-                "name": axis.name,
-                "categories": list(axis.categories),
-                "ordered": axis.ordered,
-                "hierarchy": None
-                if axis.hierarchy is None
-                else [list(axis.hierarchy.labels), [[parent, list(below)] for parent, below in axis.hierarchy.splits]],
-                "apart": sorted(sorted(pair) for pair in axis.apart),
-                "weights": dict(axis.weights),
-            }
-            for axis in carried.schema.axes
-        ],
+        "axes": stated_axes(carried.schema),
         "options": list(carried.schema.options),
         "protect": carried.protect,
-        "wanted": [[list(wanted.axes), wanted.weight] for wanted in carried.wanted],
+        "wanted": stated_wanted(carried.wanted),
     }
+
+
+def stated_axes(schema: Schema) -> list[dict[str, Any]]:
+    """What the rule knows of the axes."""
+    return [
+        {
+            "name": axis.name,
+            "categories": list(axis.categories),
+            "ordered": axis.ordered,
+            "hierarchy": None
+            if axis.hierarchy is None
+            else [list(axis.hierarchy.labels), [[parent, list(below)] for parent, below in axis.hierarchy.splits]],
+            "apart": sorted(sorted(pair) for pair in axis.apart),
+            "weights": dict(axis.weights),
+        }
+        for axis in schema.axes
+    ]
+
+
+def stated_wanted(wanted: Sequence[Wanted]) -> list[list[Any]]:
+    """The tables of several axes that were asked for."""
+    return [[list(each.axes), each.weight] for each in wanted]
 
 
 def carried_in(files: Files) -> Carried:
     """What a folder for auditors carries, for whoever runs the rule on it; an error says why it cannot be read."""
     try:
         rule, (held,) = json.loads(files[RULE]), json.loads(files[WITNESSES])["questions"]
-        roll = Roll(ROLL, files[ROLL])
-        schema = Schema(tuple(map(_axis, rule["axes"])), tuple(rule["options"]))
-        column = [roll.axes.index(name) for name in schema.names]
-        codes = frozen(
-            [[schema.axes[a].index[labels[c]] for a, c in enumerate(column)] for labels in roll.profiles], len(column)
-        )
-        count = len(schema.options)
-        people = Tally(schema.names, codes, frozen(roll.people, 1).reshape(-1, 1))
-        shape = len(codes), count
-        tables = tuple(Tally(schema.names, codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
-        wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
-        parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
-        return Carried(schema, str(rule["protect"]), wanted, people, tables, parts)
+        schema = Schema(tuple(map(axis_of, rule["axes"])), tuple(rule["options"]))
+        return carried_of(schema, held, read_roll(schema, ROLL, files[ROLL]), rule)
     except (ValueError, KeyError, TypeError, IndexError, Finding) as error:
         raise InputError(f"{WITNESSES}: cannot be read ({str(error).splitlines()[0]:.80})") from None
 
 
-def _axis(stated: Mapping[str, Any]) -> Axis:
+def read_roll(schema: Schema, name: str, content: bytes) -> Tally:
+    """A roll from its file."""
+    roll = Roll(name, content)
+    column = [roll.axes.index(axis) for axis in schema.names]
+    codes = [[schema.axes[a].index[labels[c]] for a, c in enumerate(column)] for labels in roll.profiles]
+    return Tally(schema.names, frozen(codes, len(column)), frozen(roll.people, 1).reshape(-1, 1))
+
+
+def carried_of(schema: Schema, held: Mapping[str, Any], roll: Tally, rule: Mapping[str, Any]) -> Carried:
+    """What is `held` of a question with this schema and roll; `rule` has the protection and the wanted tables."""
+    count = len(schema.options)
+    shape = len(roll.codes), count
+    tables = tuple(Tally(schema.names, roll.codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
+    wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
+    parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
+    return Carried(schema, str(rule["protect"]), wanted, roll, tables, parts)
+
+
+def axis_of(stated: Mapping[str, Any]) -> Axis:
+    """An axis as the rule knows it."""
     hierarchy = None
     if stated["hierarchy"] is not None:
         labels, splits = stated["hierarchy"]

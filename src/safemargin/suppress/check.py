@@ -1,4 +1,14 @@
-"""Verify the certificate of a pattern by addition: integer tables that print the same."""
+"""Verify the certificate of a pattern by addition: integer tables that print the same.
+
+The certificate lists the counts of the suppressed cells and changes. Here is checked, without any search:
+
+1. the files print what the certificate says, and suppress exactly the cells that it lists;
+2. the counts satisfy every sum, and so does each change; no count falls below 1 where a gap is printed, nor below 0;
+3. so every counts + change is a table that prints the same, and in these each suppressed count takes values more than
+   tau apart, for the public and for every coalition of insiders; with `protect`, each primary count can be that large.
+
+What files cannot show is listed as unchecked: which areas add up to which, the lower bound, what was known before.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +19,7 @@ from scipy import sparse
 
 from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate

@@ -1,11 +1,38 @@
 """Cuts: sets of published cells of which at least one must be suppressed before a cell is protected.
 
-For a cell `i` and a set of suppressed cells, multipliers `u` of the equations prove that `i` cannot rise by `rise`:
-`m_i = -sum_j s_j m_j` with `s = E'u - e_i`, `s_j >= 0` on suppressed cells, and `m_j >= 1 - count_j`, so that `m_i` is
-at most `sum_j s_j (count_j - 1) < rise` (the room is less than `count_j - 1` where somebody knows more). Cells with
-`s_j = 0` do not matter, suppressed or not: only the published cells with `s_j != 0`, the cut, hold `i` in place. The
-same with the sign changed proves that it cannot fall. These are the Benders cuts of Fischetti and Salazar (Management
-Science 47, 2001), here verified in integers and with integer counts of at least one.
+Objects (as in `moves.py`)
+    S           a trial: cells that are not printed; the others are published, m[j] = 0 there
+    i           a cell of S that the trial does not protect
+    u           multipliers, one per sum; s = E'u - e_i is what they leave at each cell
+
+Statement (Farkas; the Benders cuts of Fischetti and Salazar, Management Science 47, 2001)
+    For every move, 0 = u'(E m) = m[i] + sum_j s[j] m[j]. If s[j] >= 0 on S, then, since m[j] >= -room[j],
+
+        m[i] = -sum_j s[j] m[j] <= sum_{j in S} s[j] room[j],
+
+    so i cannot rise by `rise` if the right-hand side is below it. Cells with s[j] = 0 do not enter, suppressed or not.
+    Hence any pattern that lets i rise suppresses one of C = {j published : s[j] != 0}: that set is the cut. With -e_i
+    for e_i the same proves that i cannot fall; a cell that can do neither is known exactly.
+
+Method
+    A linear program looks for u with a small 1-norm on published cells (a stand-in for a small C), near the equations
+    of a Farkas ray. Its optimum is read as fractions and verified in integers: a cut that fails there is dropped.
+
+What callers may rely on
+    * Every cut holds for every pattern, in exact integers. So the least cost of a set of cells that meets all cuts
+      (`MasterProblem`, a hitting set with a binary per cell) is a lower bound of every pattern's cost.
+    * There are tables in which integrality alone discloses a cell. They have no such cut; `search.py` grows one.
+
+Example
+    A row of two cells, one suppressed: the other must be suppressed too, or the sum gives it back.
+
+    >>> from safemargin.core import Hierarchy, lattice
+    >>> from safemargin.suppress.linked import single
+    >>> from safemargin.suppress.problem import build_problem
+    >>> table = lattice([Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])], [[1, 4], [5, 6]])
+    >>> problem = build_problem(single(table), (1, 1))
+    >>> sorted(cut.cells for cut in single_gap_cuts(problem, problem.primary))  # 0 is the grand total
+    [(1, 7), (3, 5)]
 """
 
 import math
@@ -30,7 +57,11 @@ OPTIMAL = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}  # costs are integers, so a g
 
 @dataclass(frozen=True)
 class Bound:
-    """`coefficients . room` of some suppressed `cells` is below `amount * scale`: one direction of a cut's proof."""
+    """`coefficients . room` of some suppressed `cells` is below `amount * scale`: one direction of a cut's proof.
+
+    These are s[j] times a common denominator, `scale`, of the multipliers: integers, so that addition verifies them,
+    and the same proof can be tried in another table, where only the room differs.
+    """
 
     cells: IntArray
     coefficients: IntArray
@@ -86,7 +117,11 @@ class CutFinder:
         self.view: View | None = None
 
     def find(self, view: View, cell: int) -> Cut | None:
-        """A cut for a suppressed cell; None if its requirement is met, or only integrality holds it in place."""
+        """A cut for a suppressed cell; None if its requirement is met, or only integrality holds it in place.
+
+        A cell is known to within tau if there is an `up` such that it can neither rise by `up` nor fall by tau + 1 -
+        `up`: then all its values lie within tau. The first such split that both Farkas rays prove gives the cut.
+        """
         required = int(self.problem.rise_for(view)[cell])
         if required and (cut := self.against_rise(view, cell, required)) is not None:
             return cut
@@ -213,7 +248,12 @@ class CutProgram:
 
 
 def _common_fractions(values: FloatArray) -> tuple[int, IntArray]:
-    """Floats read as simple fractions: the common denominator and the numerators; denominator 0 if it is too large."""
+    """Floats read as simple fractions: the common denominator and the numerators; denominator 0 if it is too large.
+
+    >>> scale, numerators = _common_fractions(np.array([0.5, -1 / 3, 2.0]))
+    >>> scale, numerators.tolist()
+    (6, [3, -2, 12])
+    """
     scale = 1
     for value in np.unique(np.round(values, 9)).tolist():
         scale = math.lcm(scale, Fraction(value).limit_denominator(MAX_DENOMINATOR).denominator)
@@ -241,6 +281,9 @@ Limit = tuple[IntArray, int]
 
 class MasterProblem:
     """The cells of least cost that satisfy every cut: a binary per candidate cell, a row per cut.
+
+        minimise  cost . y   subject to   sum_{j in C} y[j] >= 1          for a cut of a cell that is never printed,
+                                          sum_{j in C} y[j] >= y[cell]    for a cut of any other cell.
 
     `soft` cuts are about preferred rises and may be violated at a cost.
     """

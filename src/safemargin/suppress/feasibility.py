@@ -1,8 +1,45 @@
-"""Feasible patterns: complete a set of suppressed cells until all are protected; remove cells that are not needed."""
+"""Feasible patterns: complete a set of suppressed cells until all are protected; remove cells that are not needed.
+
+Objects (as in `moves.py`)
+    rise[j]     how far the count of cell j must be able to rise (`protect`), 0 where nothing is required
+    width       tau + 1: two values of every suppressed count must be that far apart
+    up, down    how far stored moves let each count rise and fall
+
+Statement
+    A pattern protects if, for every onlooker and every suppressed cell, moves give up >= rise and up + down >= width.
+    Moves are the witnesses: `unprotected` returns the cells for which none is found. If it returns nothing, the pattern
+    protects, whatever the search overlooked; `decided` says whether each cell it did return is proved to be disclosed.
+
+Method
+    `complete` asks for each unprotected cell for the move that needs the fewest cells beyond the pattern (prices: next
+    to nothing inside, about 1 outside), and suppresses them. That is the greedy heuristic of Kelly, Golden and Assad
+    (Networks 22, 1992) with integer moves. `reduce` tries to print each secondary cell again, dear ones first.
+
+What callers may rely on
+    * `complete` returns a pattern that protects, or None.
+    * `reduce` keeps that: the pattern protects after every step, also where time runs out.
+    * Prices are random, from the system's entropy, in every run: a choice that follows from the table alone would
+      disclose more than the gaps do to somebody who reruns the program.
+
+Example
+    One person in the first cell. Three more gaps are needed, and none of them can be printed again:
+
+    >>> from safemargin.core import Hierarchy, lattice
+    >>> from safemargin.suppress.linked import single
+    >>> from safemargin.suppress.problem import build_problem
+    >>> table = lattice([Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])], [[1, 4], [5, 6]])
+    >>> problem = build_problem(single(table), (1, 1))
+    >>> builder = PatternBuilder(problem, MoveStore(problem.counts))
+    >>> len(builder.unprotected(problem.primary))
+    1
+    >>> pattern = builder.complete(problem.primary, box=math.inf)
+    >>> int(pattern.sum()), builder.unprotected(pattern), int(builder.reduce(pattern).sum())
+    (4, [], 4)
+"""
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import sparse
@@ -82,6 +119,12 @@ class PatternBuilder:
         most: int | None,
         quick: bool = False,
     ) -> list[int]:
+        """The cells `among` the suppressed ones that no move lets rise by `rise` and take values `width` apart.
+
+        Cheapest evidence first: stored moves; sums with a single unknown, which give it back; then linear programs;
+        then, only if no cell is stuck yet, integer programs of a second each. A cell that no program decides counts
+        as stuck, and `decided` becomes false: what is unknown counts as unsafe.
+        """
         up, down = moves.ranges(view)
         cells = np.flatnonzero(among & ((up < rise) | (up + down < width)))
         if not len(cells):
@@ -201,7 +244,10 @@ class PatternBuilder:
     def _cheapest(
         self, cell: int, rise: int, pattern: BoolArray, up: int, down: int, box: float
     ) -> list[IntArray] | None:
-        """Moves that protect a cell with the fewest cells beyond the pattern."""
+        """Moves that protect a cell with the fewest cells beyond the pattern.
+
+        A width of tau + 1 can be split into a rise and a fall in tau + 2 ways; the best of some of them is taken.
+        """
         best: tuple[int, list[IntArray]] | None = None
         for amounts in _splits(rise, self.problem.width, up, down):
             candidates = [self.finder.find(cell, amount, SECONDS_PER_MOVE, box)[0] for amount in amounts]
@@ -213,8 +259,14 @@ class PatternBuilder:
                     break
         return None if best is None else best[1]
 
-    def reduce(self, suppressed: BoolArray, quick: bool = False) -> BoolArray:
-        """The pattern without the cells that it does not need, tried one at a time: dear ones and totals first."""
+    def reduce(
+        self, suppressed: BoolArray, quick: bool = False, accept: Callable[[BoolArray], None] | None = None
+    ) -> BoolArray:
+        """The pattern without the cells that it does not need, tried one at a time: dear ones and totals first.
+
+        Invariant: `pattern` protects all its cells whenever the loop begins, so `accept` is called with each smaller
+        one, and a caller whose time is up keeps what was reached.
+        """
         pattern, problem = suppressed.copy(), self.problem
         order = self.generator.permutation(np.flatnonzero(pattern & ~problem.forced))
         order = order[np.lexsort((-problem.level[order], -problem.cost[order]))]
@@ -225,6 +277,8 @@ class PatternBuilder:
             except TimeoutError:
                 pattern[cell] = True
                 break
+            if accept is not None and not pattern[cell]:
+                accept(pattern)
         return pattern
 
 

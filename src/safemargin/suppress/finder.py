@@ -1,6 +1,22 @@
 """Finding moves: by boxes, by linear programs whose optimum is an integer change, and by integer programs.
 
-Verifying needs none of this: it adds up the moves that are given.
+Objects (as in `moves.py`)
+    m = p - q   a move as rises p >= 0 and falls q >= 0, so that the cost of |m| is linear
+    price[j]    of changing cell j by one: next to nothing inside the pattern, infinite where a cell is always printed
+
+Method
+    minimise  price . (p + q)   subject to   E (p - q) = 0,  q <= room,  m[cell] >= amount.
+
+    Tables of two axes have integer vertices (E is a network), so the linear program is enough. Tables of three and more
+    have not: then other costs lead to other vertices, a box of any cost may do, and an integer program over the cells
+    that the fractional optima used, then over all, decides.
+
+What callers may rely on
+    * A returned move is integer and satisfies every sum: `_verified` adds it up. No float is trusted.
+    * `(None, True)`: no move exists. `(None, False)`: none was found in the time given.
+    * `blocking_equations` is a hint for `cuts.py`, not a proof.
+
+Cost: one linear program from the slack basis; 4 ms with 1,287 cells, 37 ms inside 5,000 cells of 17,507.
 """
 
 import math

@@ -1,4 +1,26 @@
-"""Linked tables: several tables about one population, in which a cell that two tables share is one cell."""
+"""Linked tables: several tables about one population, in which a cell that two tables share is one cell.
+
+Objects
+    tree        an axis with all categories and sums that any table uses for it; node 0 is its total
+    cell        a node of every tree; tables that sum over an axis have node 0 there, so shared margins coincide
+    equations   E x = 0 for the counts of every population: each sum of each table
+    people      combinations of all axes, variables of their own where the tables form a cycle
+
+Statement
+    Counts that satisfy all sums need not come from people: three tables a x b, b x c, a x c may agree on every margin
+    and contradict each other. They always come from people if the tables are decomposable, that is, if their axes
+    form an acyclic hypergraph (Graham's reduction; Lauritzen, Graphical Models, 1996). Only where they do not, the
+    combinations themselves become variables: a move is then a change of people, and no onlooker can exclude it.
+
+Example
+    >>> from safemargin.core import lattice
+    >>> a, b, c = (Hierarchy.flat(name, ["1", "2"]) for name in "abc")
+    >>> is_cycle((a, b, c), [(a, b), (b, c)]), is_cycle((a, b, c), [(a, b), (b, c), (a, c)])
+    (False, True)
+    >>> tables = link({"ab": lattice([a, b], [[1, 2], [3, 4]]), "bc": lattice([b, c], [[4, 0], [5, 1]])})
+    >>> len(tables.nodes), tables.name(1)  # 9 cells each; b 1, b 2 and the grand total are shared
+    (15, 'b 1')
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 
 # Combinations of all categories up to which the people behind a cycle of tables are variables of their own.
 MAX_COMBINATIONS = 50_000
@@ -142,7 +164,10 @@ def link(tables: Mapping[str, Lattice], earlier: Mapping[str, Lattice] | None = 
 
 
 def number_cells(axes: Sequence[Axes]) -> tuple[tuple[Hierarchy, ...], IntArray, tuple[IntArray, ...]]:
-    """The axes of some tables together, the nodes of every cell, and the cell numbers of each table."""
+    """The axes of some tables together, the nodes of every cell, and the cell numbers of each table.
+
+    Cells are numbered in the order in which tables first list them: those of the first table keep their order.
+    """
     trees = _union([tree for table in axes for tree in table])
     stacked = np.concatenate([_nodes(trees, table) for table in axes])
     _, first, inverse = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
@@ -248,7 +273,11 @@ def _check_categories(names: Sequence[str], axes: Sequence[Axes], trees: Axes) -
 
 
 def _ranks(tree: Hierarchy, axes: Sequence[Axes]) -> dict[frozenset[str], int] | None:
-    """The sets of categories that tables use for one axis, the widest first; None if they are not nested."""
+    """The sets of categories that tables use for one axis, the widest first; None if they are not nested.
+
+    An axis at two levels (regions in one table, districts in another) acts in the test for cycles like two axes, of
+    which the finer table has both.
+    """
     used = {_leaves(axis): axis for table in axes for axis in table if axis.name == tree.name}
     order = sorted(used.values(), key=lambda axis: len(axis.leaves))
     for wide, fine in zip(order, order[1:], strict=False):

@@ -1,7 +1,36 @@
 """What is to be protected, and moves: integer changes of suppressed counts that leave every sum unchanged.
 
-A suppressed count is at least one, because zeros are published. A move is possible if all counts stay that large. A
-count that some possible move changes is not disclosed exactly.
+Objects
+    j           a cell of the tables, sums included; x[j] >= 1 is its count (empty cells are printed, not variables)
+    E           one row per sum: E x = 0, a sum minus its parts
+    S           the pattern: the cells that are not printed
+    room[j]     x[j] - minimum[j], how far a suppressed count may fall; the minimum is 1, because zeros are printed
+    m           a move inside S: integers with E m = 0, m[j] = 0 outside S, m[j] >= -room[j]
+
+Statement
+    Somebody who sees the printed counts, and knows that zeros are printed, cannot distinguish x from x + m for any
+    move m inside S, and can exclude every other table. So a suppressed count is known exactly if m[j] = 0 for all
+    moves, and to within tau if max m[j] - min m[j] <= tau. Two moves that differ by more at j prove the contrary,
+    and addition verifies both.
+
+What callers may rely on
+    * A move stays one when more cells are suppressed, so `MoveStore` never forgets a move. Fewer cells: see `inside`.
+    * An onlooker who knows more (`View`) excludes some moves and adds none: `PatternMoves.possible`.
+    * `Boxes` returns integer moves only, and not all of them: a table of three axes has moves that no box is a part of.
+
+Example
+    One person is in the first cell. Suppressing it alone is no use, since its row gives it back; the box of four
+    cells, rises and falls by one, leaves every sum as it is:
+
+    >>> from safemargin.core import lattice
+    >>> table = lattice([Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])], [[1, 4], [5, 6]])
+    >>> boxes = Boxes(table.trees, np.arange(1, 9))  # all cells but the grand total
+    >>> [table.counts.ravel()[1:][j].item() for j in (3, 4, 6, 7)]
+    [1, 4, 5, 6]
+    >>> free, room = np.r_[[np.inf, np.inf, np.inf, 1, 1, np.inf, 1, 1], np.inf], np.r_[table.counts.ravel()[1:] - 1, 0]
+    >>> price, cells, changes = boxes.cheapest(3, 1, free, room)
+    >>> price, cells.tolist(), changes.tolist()
+    (3.0, [3, 4, 6, 7], [1, -1, -1, 1])
 """
 
 from collections.abc import Sequence
@@ -76,7 +105,11 @@ class Problem:
 
 
 class MoveStore:
-    """All moves found, kept sparse. A move stays possible when more cells are suppressed."""
+    """All moves found so far, kept sparse.
+
+    Invariant: every stored move satisfies E m = 0 and m >= -room for the public. Whether it is inside a pattern is
+    asked when the pattern is known, because a move stays possible when more cells are suppressed.
+    """
 
     def __init__(self, counts: IntArray) -> None:
         self.counts, self.size = counts, len(counts)
@@ -106,7 +139,10 @@ class MoveStore:
 
 
 class PatternMoves:
-    """The stored moves inside one set of suppressed cells, and those added later."""
+    """The stored moves inside one set of suppressed cells, and those added later, in three arrays.
+
+    `rows[k]` is the number of the move, `cells[k]` the cell and `changes[k]` what the move adds to it.
+    """
 
     def __init__(self, store: MoveStore, suppressed: BoolArray) -> None:
         self.store = store
@@ -132,7 +168,11 @@ class PatternMoves:
         return possible
 
     def ranges(self, view: View = PUBLIC) -> tuple[IntArray, IntArray]:
-        """How far each count can rise and fall."""
+        """How far each count can rise and fall: max(0, max m[j]) and max(0, max -m[j]) over the moves of an onlooker.
+
+        A count takes values `up + down` apart, so it is known to within tau at most if `up + down <= tau` for *all*
+        moves. For the stored ones it is a lower bound of the true width: enough to protect, not enough to disclose.
+        """
         used = self.possible(view)[self.rows] if view != PUBLIC else np.ones(len(self.rows), dtype=bool)
         up, down = np.zeros(self.store.size, dtype=np.int64), np.zeros(self.store.size, dtype=np.int64)
         np.maximum.at(up, self.cells[used], self.changes[used])

@@ -1,4 +1,8 @@
-"""A pattern: the suppressed cells of linked tables, with the moves that prove them protected."""
+"""A pattern: the suppressed cells of linked tables, with the moves that prove them protected.
+
+`Pattern` is what the search found; `PatternCertificate` the document that `check.py` verifies. Both hold true counts of
+suppressed cells, so both are confidential; only the tables with their gaps are published.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,22 @@
-"""What is to be protected in linked tables: primary cells, cells to suppress with them, and what onlookers know."""
+"""What is to be protected in linked tables: primary cells, cells to suppress with them, and what onlookers know.
+
+Objects
+    primary     cells with a count in the primary range, such as 1 to 3 people: they must not be printed
+    forced      primary cells, cells that were suppressed before, and cells that no table lists
+    candidates  cells that secondary suppression may choose: all others but the grand total and those to keep
+    views       what the public knows, then each coalition of insiders (`views.py`)
+
+The grand total, empty cells and everything published before are always printed. A cell that *no* table lists has a
+count too, with which every sum holds: `complete_counts` finds one population; its value is not claimed to be true.
+
+Example
+    >>> from safemargin.core import Hierarchy, lattice
+    >>> from safemargin.suppress.linked import single
+    >>> table = lattice([Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])], [[1, 4], [5, 0]])
+    >>> problem = build_problem(single(table), (1, 3))
+    >>> problem.counts.tolist(), problem.primary.tolist()  # the empty cell is printed and has no variable
+    ([10, 6, 4, 5, 1, 4, 5, 5], [False, False, False, False, True, False, False, False])
+"""
 
 from collections.abc import Sequence
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import Hierarchy, InputError, IntArray, Lattice, lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 from safemargin.io import (
     TOTAL,
     WORDS,

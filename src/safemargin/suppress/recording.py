@@ -16,7 +16,8 @@ import numpy as np
 
 from safemargin.core import InputError, Lattice, Target
 from safemargin.history.chain import Chain
-from safemargin.history.entries import GAP, Entry
+from safemargin.history.contents import GAP
+from safemargin.history.entries import Entry
 from safemargin.history.file import open_ledger
 from safemargin.history.names import about, name_in, normalised
 from safemargin.suppress.pattern import Pattern
@@ -82,7 +83,7 @@ def open_book(
     for entry in entries:
         if normalised(entry.cycle) == normalised(book.cycle):
             raise InputError(f"{where}: cycle {entry.cycle!r} was published already; give cycle another name")
-        if entry.tables:
+        if entry.tables or entry.questions:
             raise InputError(
                 f"{where}: {entry.cycle!r} is a release, which suppressed tables cannot be held together with; "
                 "publish further tables about these people by release"

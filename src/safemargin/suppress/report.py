@@ -12,7 +12,7 @@ import numpy as np
 
 from safemargin import ui
 from safemargin.core import Lattice
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 from safemargin.history.file import record
 from safemargin.history.folders import PUBLISHED
 from safemargin.io import (

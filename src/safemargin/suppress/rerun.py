@@ -1,7 +1,20 @@
 """Whether somebody who knows the program, and reruns it on every table that prints the same, learns more than the gaps.
 
-Secondary suppression is a rule: which cells it adds depends on the counts that it hides. Costs drawn by chance choose
-among patterns that are equally good, so a table could have led to this pattern if no other pattern is better for it.
+Objects
+    x           the true counts, and S the pattern chosen for them
+    M           all tables x + m that print the same with pattern S (`moves.py`)
+    R(S)        the tables of M for which the program may choose S too
+
+Statement
+    An onlooker without the program knows that the table is in M; one who reruns it knows that it is in R(S), a subset.
+    The program chooses at random, with full support, among the patterns that are best for a table. So x + m is in R(S)
+    exactly if no pattern is better than S for it in cost, totals and exposed cells. If every suppressed count takes
+    values more than tau apart in R(S), the rule discloses nothing beyond the gaps: the label is `rerun`.
+
+Method
+    Tables near x in which all cuts that prove S optimal still hold are in R(S) by the same proof (`_limits` states
+    that as inequalities). Others are searched again, with the moves and cuts of the first search (`exchange`).
+    A table that is not decided in time does not count: the label then stays `not shown`.
 """
 
 import time

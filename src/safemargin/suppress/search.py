@@ -1,7 +1,39 @@
 """The search: a lower bound from cuts, and patterns that complete what the cuts suggest.
 
-The fewest cells that satisfy every cut are a lower bound. If they protect all their cells, they are an optimal pattern.
-If not, the cells that are still disclosed give new cuts.
+Objects
+    F           cells that are never printed: primary ones, and those suppressed before
+    cost[j]     of suppressing cell j; the value of a pattern is |F| plus the cost of its other cells
+    cuts        sets of cells of which every pattern suppresses one (`cuts.py`)
+    bound       the least value of any set of cells that meets all cuts found so far
+
+Statement
+    bound <= value of the best pattern <= value of every pattern found. If the set that attains the bound protects all
+    its cells, it is an optimal pattern. If not, each cell that it leaves disclosed gives a cut that it violates.
+    There are finitely many cuts, so the two meet, given time (Benders decomposition; Fischetti and Salazar 2001).
+
+Method
+    1. `complete` builds a first pattern of boxes, within a tenth of a second for a thousand cells.
+    2. The master problem proposes a trial: the cheapest cells that meet all cuts.
+    3. Stop if the trial protects. Else complete and reduce it (a better upper value), add its cuts, and repeat from 2.
+
+    Of patterns of equal value, `refine` takes one with the fewest totals, then with the fewest primary cells that are
+    known to be primary, and costs drawn at random choose among equals: see `rerun.py` for why chance must.
+
+What callers may rely on
+    * `best` protects at every moment and only gets better; a search that runs out of time keeps it.
+    * `bound` is proved at every moment. `settled` is true only if nothing better exists in all respects.
+    * Time decides how good a pattern is, never whether it protects.
+
+Example
+    The table of `moves.py`: four gaps, and no pattern has fewer.
+
+    >>> from safemargin.core import Hierarchy, lattice, no_progress
+    >>> from safemargin.suppress.linked import single
+    >>> from safemargin.suppress.problem import build_problem
+    >>> table = lattice([Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])], [[1, 4], [5, 6]])
+    >>> found = PatternSearch(build_problem(single(table), (1, 1)), 10.0, no_progress).run()
+    >>> int(found.suppressed.sum()), found.lower_bound
+    (4, 4)
 """
 
 import math
@@ -16,7 +48,7 @@ import numpy as np
 from safemargin.core import BoolArray, IntArray, Progress, RefusedError
 from safemargin.suppress.cuts import Cut, CutFinder, Limit, MasterProblem, single_gap_cuts
 from safemargin.suppress.feasibility import PatternBuilder, Unprotected
-from safemargin.suppress.finder import MoveFinder
+from safemargin.suppress.integer_cuts import integer_cut
 from safemargin.suppress.moves import PUBLIC, MoveStore, Problem, View
 
 SMALL = 1_500  # cells up to which every round considers every suppressed cell
@@ -154,7 +186,7 @@ class PatternSearch:
         # Reducing takes longest, so only what is within 2 % of the best is reduced, with integer programs within 1 %.
         for quick, margin in ((True, 1.02), (False, 1.01)):
             if self.best is None or self.value(pattern) <= margin * self.value(self.best) + 3:
-                pattern = self.builder.reduce(pattern, quick)
+                pattern = self.builder.reduce(pattern, quick, self._accept)
                 self._accept(pattern)
         return False
 
@@ -164,7 +196,7 @@ class PatternSearch:
         for view, cell in short:
             cut = finder.find(view, cell)
             if cut is None and self.problem.size <= MAX_CELLS_TO_GROW:
-                cut = self._integer_cut(trial, view, cell)
+                cut = integer_cut(self.problem, trial, view, cell)
             new |= cut is not None and self._add(cut)
             if self.left <= 0:
                 break
@@ -183,34 +215,6 @@ class PatternSearch:
         self._report()
         return self.problem.forced | solution.chosen
 
-    def _integer_cut(self, trial: BoolArray, view: View, cell: int) -> Cut | None:
-        """A cut that rests on integrality: all published cells less those that could be suppressed in vain."""
-        problem = self.problem
-        moves = MoveFinder(problem)
-
-        def impossible(suppressed: BoolArray, amounts: tuple[int, ...]) -> bool:
-            moves.open(suppressed, None, view)
-            return all(move is None and proved for move, proved in (moves.find(cell, amount) for amount in amounts))
-
-        rise, width = int(problem.rise_for(view)[cell]), problem.width
-        ways: list[tuple[int, ...]] = [(rise,)] if rise else []
-        ways += [(up, up - width - 1) for up in range(1, width + 1)]
-        amounts = next((way for way in ways if impossible(trial, way)), None)
-        if amounts is None:
-            return None
-        suppressed = trial.copy()
-        blocks = [np.setdiff1d(np.flatnonzero(problem.candidates & ~trial), view.known)]
-        while blocks:  # bisection: a block that changes nothing is not part of the cut
-            block = blocks.pop()
-            wider = suppressed.copy()
-            wider[block] = True
-            if impossible(wider, amounts):
-                suppressed = wider
-            elif len(block) > 1:
-                blocks += [block[: len(block) // 2], block[len(block) // 2 :]]
-        cells = np.setdiff1d(np.flatnonzero(~suppressed & problem.candidates), view.known)
-        return Cut(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view, None)
-
     def _fall_back(self) -> None:
         """A pattern with as many cells as possible, reduced; refuses if a cell is disclosed even so."""
         problem = self.problem
@@ -222,7 +226,7 @@ class PatternSearch:
                     self._refuse(view, cell, finder.find(view, cell))
             pattern[[cell for _, cell in short]] = False
         self._accept(pattern)
-        self._accept(self.builder.reduce(pattern))
+        self._accept(self.builder.reduce(pattern, accept=self._accept))
 
     def _refuse(self, view: View, cell: int, cut: Cut | None) -> NoReturn:
         unproved = cut is None and view == PUBLIC and self.problem.width == 1 and not self.problem.required_rise[cell]
@@ -264,7 +268,8 @@ class PatternSearch:
     ) -> tuple[BoolArray, bool]:
         """A pattern with a smaller goal within the limits, and whether it is proved to be the smallest.
 
-        Only feasible patterns are compared: a choice that leaves a cell disclosed gives cuts as in the search.
+        Lexicographic optimisation: each goal that was reached before is a limit here. Only patterns that protect are
+        compared: a choice that leaves a cell disclosed gives cuts as in the search.
         """
         problem, builder, master = self.problem, self.builder, self.master
         deadline = min(self.deadline, time.monotonic() + MAX_SECONDS_TO_POLISH)
@@ -322,7 +327,8 @@ class PatternSearch:
     def exchange(self, other: "PatternSearch") -> set[Cut]:
         """Take over the moves and cuts of a search in a table that prints the same, but for the cuts that fail here.
 
-        A move leads to a table, so it starts here as well as there. The proof of a cut is about counts.
+        If x' = x + step, then a move m from x to x + m is the move m - step from x'. The multipliers of a cut prove
+        the same sums here, but the room differs, so each proof is evaluated again (`Cut.holds_in`).
         """
         step, known = self.problem.counts - other.problem.counts, len(self.store.cells)
         for change in np.r_[np.zeros((1, self.problem.size), dtype=np.int64), other.store.matrix[known:].toarray()]:

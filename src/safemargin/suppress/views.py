@@ -1,4 +1,14 @@
-"""What coalitions of respondents know about the cells of tables."""
+"""What coalitions of respondents know about the cells of tables.
+
+A member of a cell knows that it is not empty, and knows its count if nobody else is in it. A coalition of k respondents
+knows, of each inner cell, how many of them are in it: a lower limit of its count if k >= 2 of them are there (one
+person's presence says only "not empty", which every onlooker knows), and the count itself if the cell holds no one
+else. The same follows for a sum all of whose occupied parts they know.
+
+These are the singletons of the literature (Jewett 1993), for any number of insiders. A pattern must protect every
+suppressed count that a coalition is not itself in, from that coalition: two cells of one person each in one row
+protect each other from the public and not from either person.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import product

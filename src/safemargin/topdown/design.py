@@ -1,5 +1,16 @@
 """What TopDown measures, how precisely, and what its tables must satisfy. All of it is public.
 
+Objects
+    spine       the tree of areas by level, from the whole land down to the smallest areas
+    query       a margin of the attributes that is measured at a level
+    rho²        the budget of zero-concentrated differential privacy: the noise on query Q at level l is discrete
+                Gaussian with parameter v[l, Q] = 1 / (rho² * share[l] * share[l, Q])
+    constraints exact margins (invariants), bounds, impossible cells, and tables published earlier
+
+Statement
+    One changed record moves at most two counts of a margin by one each, so noise of parameter v costs 1 / v in rho²
+    (Canonne, Kamath and Steinke 2022), and shares that add up to 1 spend the budget exactly.
+
 The algorithm is that of the 2020 census of the United States: Abowd et al., "The 2020 Census Disclosure Avoidance
 System TopDown Algorithm", Harvard Data Science Review, special issue 2 (2022). It has a measurement phase, which adds
 discrete Gaussian noise to margins, and an estimation phase, which reads nothing but what the first has published.
@@ -23,10 +34,6 @@ LARGE = MAX_COUNT >> 20  # upper limits from which on a sum of them limits nothi
 MIN_VARIANCE, MAX_VARIANCE = Fraction(1, 10**12), Fraction(10**12)  # of noise that is drawn
 # Parameters from which on the variance of discrete Gaussian noise equals the parameter in floating point.
 LARGE_VARIANCE = 10
-
-# Parts of one area from which on they are solved in groups. One problem of 16,000 parts with 8 counts took 7.7 s of
-# CPU, one of 4,000 took 1.05 s and one of 1,000 took 0.25 s: rounding grows faster than its size, so it is cut.
-MOST_PARTS, GROUP = 2_000, 1_000
 
 Area = tuple[int, int]  # level and index
 
@@ -225,48 +232,6 @@ class Design:
             for variance in self.measured(level).values()
             for _ in range(2)
         )
-
-
-def grouped(design: Design) -> tuple[Design, tuple[int, ...]]:
-    """The same design with further levels where areas have very many parts, and the place of every level in it.
-
-    Groups of parts, in their order, are areas that nothing is measured on: estimates are the same, and tables are
-    solved group by group, in linear time.
-    """
-    spine = design.spine
-    levels, names, parents, places = [spine.levels[0]], [spine.names[0]], [spine.parents[0]], [0]
-    for level in range(1, len(spine.levels)):
-        above, chain = spine.parents[level], list[IntArray]()
-        while len(above) and int(np.bincount(above).max()) > MOST_PARTS:
-            first = np.flatnonzero(np.diff(above, prepend=-1))
-            rank = np.arange(len(above)) - first[above]  # parts of an area are contiguous
-            new = np.diff(above, prepend=-1) + (rank % GROUP == 0) > 0
-            chain.append(np.cumsum(new) - 1)
-            above = above[new]
-        for depth in reversed(range(len(chain))):
-            levels.append(f"{spine.levels[level]}, groups {depth + 1}")
-            parents.append(frozen(above if depth == len(chain) - 1 else chain[depth + 1]))
-            names.append(tuple(f"{group + 1}" for group in range(len(parents[-1]))))
-        levels.append(spine.levels[level])
-        parents.append(frozen(chain[0]) if chain else above)
-        names.append(spine.names[level])
-        places.append(len(levels) - 1)
-    if len(levels) == len(spine.levels):
-        return design, tuple(places)
-    shares, queries = [Fraction(0)] * len(levels), [{design.attributes.detailed: Fraction(1)} for _ in levels]
-    for level, place in enumerate(places):
-        shares[place], queries[place] = design.shares[level], dict(design.queries[level])
-    wide = replace(
-        design,
-        spine=Spine(tuple(levels), tuple(names), tuple(parents)),
-        shares=tuple(shares),
-        queries=tuple(queries),
-        exact=tuple((places[level], query) for level, query in design.exact),
-        bounds=tuple((places[level], limit) for level, limit in design.bounds),
-        earlier=tuple((places[level], limit) for level, limit in design.earlier),
-        weighted=tuple((places[level], limit) for level, limit in design.weighted),
-    )
-    return wide, tuple(places)
 
 
 def noise_variance(parameter: Fraction) -> float:

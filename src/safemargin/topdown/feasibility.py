@@ -1,9 +1,38 @@
 """Look-ahead: which counts of an area its parts can attain, and further unknowns where that is not known in advance.
 
-Counts with limits on each cell and on their sum form a generalised polymatroid: they are given by the least and the
-most that every set of cells can hold. Sums of generalised polymatroids are generalised polymatroids, and the limits of
-sets of cells add up, also in integers (Frank and Tardos 1988). So the limits of the smallest areas, added up level by
-level, say exactly what can still be divided among the parts.
+Objects
+    S           a set of cells of a margin; lo(S) and hi(S) are the least and the most people that it can hold
+    box, plank  limits of each cell, and of the total of all cells
+
+Statement (Frank and Tardos, "Generalized polymatroids and submodular flows", 1988)
+    Counts with a box and a plank form a generalised polymatroid: exactly the integer vectors x with
+    lo(S) <= x(S) <= hi(S) for all S. A sum of such sets is one again, with lo and hi added up, also in integers. So
+    the limits of the smallest areas, added up level by level, and cut with each level's own box and plank,
+
+        hi'(S) = min over T of hi(T) + high(S - T) - low(T - S),
+
+    say exactly what can still be divided among the parts.
+
+What callers may rely on
+    * With one margin of at most 8 cells and totals, `reachable_levels` is exact: tables never run into a dead end.
+    * Otherwise it returns nothing, and `tables.py` marks an area whose parts have no solution; `look_ahead` then adds
+      the counts of its parts as unknowns.
+
+Example
+    Two parts: the first holds at most 3 women, the second at most 2 men; each holds 5 people. Together at least 3 men
+    must live there, although no single limit says so:
+
+    >>> from safemargin.topdown.design import build_spine
+    >>> spine = build_spine(["land", "town"], "all", [("a",), ("b",)])
+    >>> sex, nobody = MarginQuery((0,)), np.zeros((2, 2), dtype=np.int64)
+    >>> people = MarginLimit(MarginQuery(()), np.array([[5], [5]]), np.array([[5], [5]]))
+    >>> each = MarginLimit(sex, nobody, np.array([[3, MAX_COUNT], [MAX_COUNT, 2]]))
+    >>> reached, _ = reachable_sets(spine, sex, 2, [[], [people, each]])
+    >>> for women_men, least, most in zip(reached.weights.tolist(), reached.low[0], reached.high[0]):
+    ...     print(women_men, int(least), int(most))
+    [1, 0] 3 8
+    [0, 1] 2 7
+    [1, 1] 10 10
 """
 
 from collections.abc import Sequence

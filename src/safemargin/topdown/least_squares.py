@@ -1,198 +1,66 @@
 """Generalised least squares on a tree of areas, in closed form and linear time.
 
-In an orthonormal basis of tables, noisy margins split into small independent problems. The groupings of an attribute
-cut its categories into *blocks*, so that every group is a union of blocks; without groupings all categories are one
-block. On each attribute the first coordinates are the sums of the blocks, divided by the root of their size, and the
-others are contrasts within a block, which only margins by all categories see. A *component* says for every attribute
-which of the two. A margin sees all its contrasts alike, with independent noise; each contrast has as many coordinates
-as the other attributes have combinations of blocks. Without groupings this is the residual basis of marginal queries
-(Xiao et al., "An Optimal and Scalable Matrix Mechanism for Noisy Marginals", 2023).
+Objects
+    x[a]        the table of area a: one count per combination of categories
+    Q           a margin: sums of x[a] over some attributes, or over groups of their categories
+    y[a, Q]     Q x[a] plus independent noise of variance v[level, Q]; v = 0 where the margin is exact
+    parts       x[a] is the sum of x over the parts of a, one level down
 
-Every contrast is then a problem of its own on the tree. Estimates go up as means weighted by precision; what the area
-above knows better comes down in proportion to the variances of its parts. This is the two-pass algorithm of Hay et al.
-(2010), for unequal variances and covariance matrices; Cumings-Menon (2024) uses such a one for the 2020 census.
+Statement (Gauss and Markov; two passes by Hay et al. 2010, for unequal variances Cumings-Menon 2024)
+    The best linear unbiased estimate of all tables from all y is found by going through the tree twice:
+
+        up      combine what an area's own margins say with the sum of what its parts say, weighted by precision;
+        down    what the area above knows better is divided among its parts in proportion to their covariances:
+                best[part] = up[part] + C[part] (sum of C over parts)^-1 (best[above] - sum of up over parts).
+
+Method
+    In an orthonormal basis of tables the problem splits into small independent ones. The groupings of an attribute
+    cut its categories into *blocks*, so that every group is a union of blocks (without groupings there is one block).
+    On each attribute the first coordinates are sums of blocks, divided by the root of their size; the others are
+    contrasts within a block (Helmert rows), which only margins by all categories see. A *component* says for every
+    attribute which of the two. A margin sees all contrasts of a component alike and with independent noise, so one
+    covariance per area and component serves them all. Without groupings this is the residual basis of Xiao et al.
+    ("An Optimal and Scalable Matrix Mechanism for Noisy Marginals", 2023), and every covariance is a number.
+
+What callers may rely on
+    * Parts add up to the area above; exact margins come out exact; standard errors depend on the design alone.
+    * Cost: linear in areas times cells; cubic only in the blocks of a component (`check_size` refuses too many).
+    * Estimates may be negative and fractional. `tables.py` makes counts of them.
+
+Example
+    A land of two towns, one number each, measured once with variance 2 everywhere: 10 for the land, 4 and 8 for the
+    towns. The towns sum to 12 with variance 4, so the land is (10 / 2 + 12 / 4) / (1 / 2 + 1 / 4) = 10.67, and the
+    towns give up half of the difference each:
+
+    >>> from fractions import Fraction
+    >>> from safemargin.topdown.attributes import Attributes
+    >>> from safemargin.topdown.design import build_spine
+    >>> one, half = MarginQuery(()), Fraction(1, 2)
+    >>> spine = build_spine(["land", "town"], "all", [("a",), ("b",)])
+    >>> empty, share = np.zeros(1, dtype=bool), {one: Fraction(1)}
+    >>> kinds = Attributes((), ())
+    >>> design = Design(spine, kinds, Fraction(1), 1e-6, (half, half), (share, share), (), empty, (), (), (one,))
+    >>> [float(design.measured(level)[one]) for level in (0, 1)]
+    [2.0, 2.0]
+    >>> found = fit(design, Measurements(({one: np.array([[10]])}, {one: np.array([[4], [8]])}), {}))
+    >>> [round(float(value), 2) for level in (0, 1) for value in found.estimate(level).ravel()]
+    [10.67, 3.33, 7.33]
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
-from math import prod
 
 import numpy as np
-from scipy.linalg import helmert
 
 from safemargin.core import FloatArray, IntArray, TooLargeError
-from safemargin.topdown.attributes import Attributes, MarginQuery
+from safemargin.topdown.attributes import MarginQuery
+from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import Design, Measurements, Spine
 
 MAX_NUMBERS = 10**8  # entries of covariances on all levels that are held in memory (0.8 GB)
 # Directions with less than this share of the largest variance, or of the least noise, are known exactly.
 SINGULAR = 1e-11
 NO_NOISE = 1e-12  # noise with a smaller variance is zero except in one of so many draws: its count is known
-ROUNDING = 1e-12  # variances below this share of their summands are rounding errors of zero
-
-
-@dataclass(frozen=True)
-class Component:
-    """Attributes whose coordinates are contrasts; the number of contrasts, and of coordinates of each."""
-
-    fine: tuple[bool, ...]
-    contrasts: int
-    size: int
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Orthonormal coordinates of tables with these attributes."""
-
-    attributes: Attributes
-
-    @cached_property
-    def blocks(self) -> tuple[IntArray, ...]:
-        """By attribute, the block of every category."""
-        blocks = []
-        for axis, size in enumerate(self.attributes.sizes):
-            finest = MarginQuery(())
-            for grouping in self.attributes.groupings:
-                if grouping.axis == axis:
-                    finest |= MarginQuery((axis,), (grouping.codes,))
-            codes = finest.parts.get(axis, range(size)) if finest.axes else [0] * size
-            blocks.append(np.array(range(size) if codes is None else codes, dtype=np.int64))
-        return tuple(blocks)
-
-    @cached_property
-    def counts(self) -> tuple[int, ...]:
-        """By attribute, the number of blocks."""
-        return tuple(int(blocks.max()) + 1 for blocks in self.blocks)
-
-    @cached_property
-    def components(self) -> tuple[Component, ...]:
-        """All with at least one coordinate."""
-        components = []
-        for fine in product((False, True), repeat=len(self.counts)):
-            axes = list(zip(fine, self.attributes.sizes, self.counts, strict=True))
-            contrasts = prod(size - count for is_fine, size, count in axes if is_fine)
-            if contrasts:
-                components.append(Component(fine, contrasts, prod(count for is_fine, _, count in axes if not is_fine)))
-        return tuple(components)
-
-    @cached_property
-    def rotations(self) -> tuple[FloatArray, ...]:
-        """By attribute, the coordinates as orthonormal rows: block sums, then Helmert contrasts within each block."""
-        rotations = []
-        for blocks, count in zip(self.blocks, self.counts, strict=True):
-            sums, contrasts = np.zeros((count, len(blocks))), []
-            for block in range(count):
-                inside = np.flatnonzero(blocks == block)
-                sums[block, inside] = len(inside) ** -0.5
-                rows = np.zeros((len(inside) - 1, len(blocks)))
-                if len(inside) > 1:
-                    rows[:, inside] = helmert(len(inside))
-                contrasts.append(rows)
-            rotations.append(np.vstack([sums, *contrasts]))
-        return tuple(rotations)
-
-    def forward(self, values: IntArray | FloatArray, query: MarginQuery) -> list[FloatArray | None]:
-        """What tables of a margin (rows) say about each component: by row and contrast; None if nothing."""
-        parts, shape = query.parts, self.attributes.shape(query)
-        shaped = values.astype(np.float64).reshape(len(values), *shape)
-        for position, axis in enumerate(query.axes, 1):
-            if parts[axis] is None:
-                turned = np.tensordot(shaped, self.rotations[axis], axes=([position], [1]))
-                shaped = np.moveaxis(turned, -1, position)
-        sizes = iter(shape)
-        shaped = shaped.reshape(len(values), *(next(sizes) if axis in parts else 1 for axis in range(len(self.counts))))
-        return [
-            self._select(shaped, query, component) if self.sees(query, component) else None
-            for component in self.components
-        ]
-
-    def back(self, coordinates: list[FloatArray]) -> FloatArray:
-        """Rows with all cells from the coordinates of every component."""
-        sizes, count = self.attributes.sizes, len(coordinates[0])
-        shaped = np.zeros((count, *sizes))
-        for component, values in zip(self.components, coordinates, strict=True):
-            order = self._order(component)
-            inside = [
-                size - blocks if is_fine else blocks
-                for is_fine, size, blocks in zip(component.fine, sizes, self.counts, strict=True)
-            ]
-            turned = values.reshape(count, *(inside[axis - 1] for axis in order[1:]))
-            shaped[self._slices(component)] = np.transpose(turned, np.argsort(order))
-        for position, rotation in enumerate(self.rotations, 1):
-            shaped = np.moveaxis(np.tensordot(shaped, rotation, axes=([position], [0])), -1, position)
-        return np.ascontiguousarray(shaped).reshape(count, -1)
-
-    def sees(self, query: MarginQuery, component: Component) -> bool:
-        """Whether a margin counts by all categories of the attributes with contrasts."""
-        parts = query.parts
-        return all(axis in parts and parts[axis] is None for axis, fine in enumerate(component.fine) if fine)
-
-    def matrix(self, query: MarginQuery, component: Component) -> FloatArray:
-        """What a margin sees of the coordinates of a contrast, if it sees it."""
-        matrix: FloatArray = np.ones((1, 1))
-        for axis, is_fine in enumerate(component.fine):
-            if not is_fine:
-                by_category = query.parts.get(axis, ()) is None
-                matrix = _kron(matrix, np.eye(self.counts[axis]) if by_category else self._sums(query, axis))
-        return matrix
-
-    def loads(self, query: MarginQuery, component: Component) -> tuple[FloatArray, FloatArray]:
-        """For each count of a margin: the share of contrasts in it, and the weights of their coordinates."""
-        share: FloatArray = np.ones(1)
-        weights: FloatArray = np.ones((1, 1))
-        for axis, is_fine in enumerate(component.fine):
-            blocks, by_category = self.blocks[axis], query.parts.get(axis, ()) is None
-            size = np.bincount(blocks)[blocks]
-            if is_fine:
-                # Helmert rows of a block of n project onto the complement of its mean: every diagonal entry is 1 - 1/n.
-                share, weights = _kron(share, 1 - 1 / size), np.repeat(weights, len(blocks), axis=0)
-            else:
-                categories = (blocks[:, None] == np.arange(self.counts[axis])) / np.sqrt(size)[:, None]
-                sums = categories if by_category else self._sums(query, axis)
-                share, weights = np.repeat(share, len(sums)), _kron(weights, sums)
-        return share, weights
-
-    def variance(self, query: MarginQuery, covariances: list[FloatArray]) -> FloatArray:
-        """Of every count of a margin, by row, from the covariances of the coordinates of each component."""
-        variance = np.zeros((len(covariances[0]), self.attributes.cells(query)))
-        for component, covariance in zip(self.components, covariances, strict=True):
-            if self.sees(query, component):
-                share, weights = self.loads(query, component)
-                rows, inverse = np.unique(weights, axis=0, return_inverse=True)
-                square = np.einsum("cb,abd,cd->ac", rows, covariance, rows, optimize=True)
-                most = (np.sqrt(np.maximum(np.einsum("abb->ab", covariance), 0)) @ np.abs(rows).T) ** 2
-                square[square <= ROUNDING * most] = 0.0  # what is known exactly must not get a standard error
-                variance += share * square[:, inverse.reshape(-1)]
-        return variance
-
-    def _sums(self, query: MarginQuery, axis: int) -> FloatArray:
-        """Sums of groups, or of all categories, from the coordinates of blocks."""
-        blocks, codes = self.blocks[axis], query.parts.get(axis) or (0,) * len(self.blocks[axis])
-        sums = np.zeros((max(codes) + 1, self.counts[axis]))
-        sums[np.array(codes), blocks] = np.sqrt(np.bincount(blocks))[blocks]
-        return sums
-
-    def _select(self, shaped: FloatArray, query: MarginQuery, component: Component) -> FloatArray:
-        slices = list(self._slices(component))
-        for axis in range(len(self.counts)):
-            if query.parts.get(axis, ()) is not None:
-                slices[axis + 1] = slice(None)
-        selected = np.transpose(shaped[tuple(slices)], self._order(component))
-        return np.ascontiguousarray(selected).reshape(len(shaped), component.contrasts, -1)
-
-    def _slices(self, component: Component) -> tuple[slice, ...]:
-        axes = zip(component.fine, self.counts, strict=True)
-        return slice(None), *(slice(count, None) if is_fine else slice(count) for is_fine, count in axes)
-
-    def _order(self, component: Component) -> list[int]:
-        """Rows first, then the attributes with contrasts, then the others."""
-        return [0, *sorted(range(1, len(self.counts) + 1), key=lambda position: not component.fine[position - 1])]
-
-
-def _kron(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(np.kron(left, right), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -321,7 +189,11 @@ def _floor(design: Design) -> float:
 def _update(
     belief: ComponentEstimate | None, seen: FloatArray, matrix: FloatArray, variance: float, floor: float
 ) -> ComponentEstimate:
-    """The belief after `matrix` times the coordinates was seen with noise, or exactly if `variance` is zero."""
+    """The belief after `matrix` times the coordinates was seen with noise, or exactly if `variance` is zero.
+
+    The update of a Kalman filter without dynamics: gain K = C M' (M C M' + v I)^-1, values + K (seen - M values),
+    covariance (I - K M) C (I - K M)' + v K K'. A singular M C M' with v = 0 has directions that are known already.
+    """
     if belief is None:
         size = len(matrix)
         return ComponentEstimate(seen, np.broadcast_to(variance * np.eye(size), (len(seen), size, size)))
@@ -344,7 +216,11 @@ def _update(
 def _down(
     spine: Spine, level: int, own: ComponentEstimate, above: ComponentEstimate, floor: float
 ) -> ComponentEstimate:
-    """Coordinates of a level given the better estimate of the area above."""
+    """Coordinates of a level given the better estimate of the area above.
+
+    P = C (sum of C over the parts)^-1 is the share of an area in what its parent knows better; the shares of all
+    parts add up to the identity, so the parts add up to the parent. Covariance: C - P C + P C[above] P'.
+    """
     parents, covariance = spine.parents[level], own.covariance
     total = spine.sums(level, covariance)
     missing = (above.values - spine.sums(level, own.values))[parents]

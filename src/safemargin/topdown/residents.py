@@ -25,8 +25,8 @@ from safemargin.topdown.design import (
     Measurements,
     WeightedLimit,
     combine_limits,
-    grouped,
 )
+from safemargin.topdown.groups_of_areas import with_groups_of_areas
 from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import LeastSquaresFit, fit
 from safemargin.topdown.tables import solve_tables
@@ -41,7 +41,7 @@ def fit_into(residents: Residents, homes: IntArray) -> bool:
     """Whether there are tables of persons beside these households of the smallest areas, by size."""
     design = replace(residents.design, earlier=((residents.design.spine.last, residents.limit(homes)),))
     try:
-        wide = grouped(design)[0]
+        wide = with_groups_of_areas(design)[0]
         solve_tables(wide, combine_limits(wide, {}), _unmeasured(wide))
     except (InputError, TooLargeError):
         return False
@@ -174,7 +174,7 @@ def solve_with_residents(
     advance: Callable[[int, int], None] = lambda level, parents: None,
 ) -> list[IntArray]:
     """Tables of households on every level for which there are tables of persons."""
-    persons = grouped(residents.design)[0]
+    persons = with_groups_of_areas(residents.design)[0]
     cells, own, theirs = _Both(design.attributes, persons.attributes), limits_of(design, exact), persons.bounds
     width, further = cells.widths
     asked = (*(limit.query for _, limit in own), *(limit.query for _, limit in design.weighted))

@@ -27,8 +27,9 @@ from safemargin.io import (
     read_text,
 )
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
-from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits
 from safemargin.topdown.folder import RESIDENTS, Folder, write_cells, write_file
+from safemargin.topdown.groups_of_areas import with_groups_of_areas
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from safemargin.topdown.household_limits import Residents
 from safemargin.topdown.least_squares import check_size, expected_errors, fit
@@ -115,6 +116,7 @@ def release(
         _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         public = _working(folder)
         drawn = _drawn_in_spark(counted, public, progress)  # nothing is written before
+        _make_private(public)
         write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
         for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
@@ -164,7 +166,7 @@ def without_noise(design: Design, counts: Sequence[IntArray]) -> tuple[Design, M
     """The design with groups of areas, and its margins as if there were no noise, to see whether any tables exist."""
     margin = design.attributes.margin
     plain = [{query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))]
-    wide, places = grouped(design)
+    wide, places = with_groups_of_areas(design)
     return wide, Measurements(tuple(plain), exact_counts(design, counts)).placed(places)
 
 
@@ -185,7 +187,7 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     design = folder.read_design()
     measured, residents = folder.read_measurements(design), folder.read_residents(design)
     spine, detailed = design.spine, design.attributes.detailed
-    wide, places = grouped(design)
+    wide, places = with_groups_of_areas(design)
     measured = measured.placed(places)
     best = fit(wide, measured)
     for level in range(len(spine.levels)):
@@ -281,7 +283,21 @@ def _finished(folder: Path, public: Folder) -> Folder:
             move_draft(public.path, folder / PUBLISHED)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    try:
+        (folder / PUBLISHED).chmod(0o755)  # here, so that a run that was killed before is completed
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
     return Folder(folder / PUBLISHED)
+
+
+def _make_private(public: Folder) -> None:
+    """Until all of a release is there, nobody else can look at any of it."""
+    if public.path.name == UNFINISHED:
+        try:
+            public.path.mkdir(0o700, parents=True, exist_ok=True)
+            public.path.chmod(0o700)
+        except OSError as error:
+            raise OutputError(f"{public.path}: cannot be written ({error.strerror})") from None
 
 
 @contextmanager

@@ -1,8 +1,22 @@
 """Sibling areas, the parts of one area, as one problem: counts near an estimate and under constraints.
 
-First least squares without negative counts, by Clarabel (a quadratic program); then the nearest integer counts that
-keep every constraint, by HiGHS. If the constraints are the counts of the area above and nested margins of each part,
-the rounding is a transport problem, whose vertices are integer. Otherwise an integer program is solved.
+Objects
+    x           counts of all parts of one area, part by part
+    A           rows of sums with least <= A x <= most: the counts of the area above, exact margins, bounds
+    t, w        the least-squares estimate of x, and weights: one over its variance
+
+Method
+    1. The nearest real numbers: minimise sum w (x - t)^2, plus the same for margins that were measured, with x >= 0
+       and the rows of A. Newton's method (`transport.py`) where the problem has its shape, else Clarabel.
+    2. The nearest integers that keep every row, by HiGHS: each x becomes one of its two neighbours at the cost of the
+       distance. If the rows are the area above and nested margins of each part, A is the matrix of a transport problem,
+       whose vertices are integer, so a linear program is enough (Hoffman and Kruskal 1956). Otherwise an integer
+       program, whose counts may go further than a neighbour.
+
+What callers may rely on
+    * `round_to_integers` returns integers that satisfy every row by integer addition (`_verified`), or raises.
+    * Where tables further down limit what can be divided (`LookAhead`), their unknowns are part of step 2.
+    * One thread and fixed options: the same public files give the same tables on every machine of a kind.
 """
 
 import math

@@ -1,8 +1,17 @@
 """Integer tables, level by level from the widest down; every constraint holds exactly.
 
-Counts of an area may leave its parts without a solution if constraints of several margins cross. The area is then
-marked and solved again, with its siblings, so that its parts have a solution; if there is none, the area above is
-marked too, and so on. At worst everything is one integer program, so tables are found whenever there are any.
+Invariant
+    When a level is solved, its tables are integers without negatives, add up to the level above, and satisfy every
+    exact margin, bound and zero of their level. So do all tables when the last level is solved.
+
+Method
+    The parts of one area are one problem (`siblings.py`), and parts of different areas do not touch each other, so
+    many are solved in one program. Margins are fixed in passes, coarse ones first, as in the census: each pass keeps
+    the sums of the one before.
+
+    Counts of an area may leave its parts without a solution if constraints of several margins cross. The area is then
+    *marked* and solved again, with its siblings, so that its parts have a solution; if there is none, the area above
+    is marked too, and so on. At worst everything is one integer program, so tables are found whenever there are any.
 """
 
 from collections.abc import Callable, Iterable, Sequence

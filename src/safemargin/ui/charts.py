@@ -10,12 +10,12 @@ import os
 import re
 import select
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from safemargin.core import python_command, safe_environment
 from safemargin.ui import draw
 from safemargin.ui.blocks import Spec
 
@@ -100,7 +100,8 @@ class _Drawer:
         self._process: subprocess.Popen[str] | None = None
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", draw.__file__],
+                python_command(draw.__file__),
+                env=safe_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

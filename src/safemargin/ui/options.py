@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -140,14 +141,9 @@ def check_tolerance(tolerance: float) -> float:
 
 def override_target(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
     """The stated target, with the values of the options where they are given."""
-    return Target(
-        stated.beta if beta is None else beta,
-        stated.kappa if kappa is None else kappa,
-        stated.tau if tau is None else tau,
-        stated.epsilon_max,
-        stated.guard if beta is None else None,
-        stated.sensitive,
-    )
+    target = stated if beta is None else replace(stated, beta=beta, guard=None)
+    target = target if kappa is None else replace(target, kappa=kappa)
+    return target if tau is None else replace(target, tau=tau)
 
 
 def target_of_tables(onlooker: Onlooker, beta: float | None, kappa: int | None, tau: int | None) -> Target:

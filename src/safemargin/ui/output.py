@@ -23,7 +23,7 @@ from rich.progress import Progress as Bar
 from rich.segment import Segment
 from rich.text import Text
 
-from safemargin.core import OutputError, Progress, one_line, printable
+from safemargin.core import OutputError, Progress, one_line, printable, write_whole
 from safemargin.ui.blocks import Document, Report
 from safemargin.ui.page import render_report
 from safemargin.ui.terminal import show_report
@@ -103,16 +103,18 @@ class Result(ABC):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, or raise an error of one line."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    """Write a file whole, or raise an error of one line."""
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: cannot be written; name a file in a folder that exists")
+    write_whole(path, text.encode())
 
 
 def note(text: str) -> None:
     """Print one line on standard error, whatever a name in it holds."""
-    print(f"safemargin: {one_line(text)}", file=sys.stderr)
+    try:
+        print(f"safemargin: {one_line(text)}", file=sys.stderr, flush=True)
+    except OSError:  # a full or closed output: the exit code says what happened, and Python must not try again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def print_json(document: Document) -> None:

@@ -12,9 +12,10 @@ import duckdb
 
 from safemargin import checker
 from safemargin.bounds import Verification
-from safemargin.core import InputError, PublishedTable, Target
+from safemargin.core import InputError, PublishedTable, Secrets, Target
 from safemargin.io import px_rows, read_bytes, read_tidy, tidy_rows, unquoted
 from safemargin.release.witnesses import carried_in
+from safemargin.verify.questions import figure_failures
 
 Row = dict[str, Any]
 RELEASE = "release"
@@ -51,7 +52,7 @@ def verify_release(
     if found.failures:
         return found, ""
     certificate = json.loads(files[checker.CERTIFICATE])
-    found = _with_other_formats(found, certificate, files)
+    found = _with_figures(_with_other_formats(found, certificate, files), certificate, files)
     if rerun and held is not None and not found.failures:
         return _rerun(found, certificate, files, held)
     return found, result.statement
@@ -67,27 +68,72 @@ def _rerun(
     if not found.is_proved:
         return found, ""
     # Running the rule searches and solves: nothing of that is loaded to verify by addition.
-    again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
-    stated = json.loads(files[checker.MANIFEST])["target"]
-    carried = carried_in(auditors)
-    failures = [*again(carried, Target(**stated), _printed(certificate, files))]
+    stated = json.loads(files[checker.MANIFEST])
+    names = [question["question"] for question in certificate["questions"]]
+    if names == [""]:
+        again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
+        carried = carried_in(auditors)
+        failures = [*again(carried, Target(**stated["target"]), _printed(certificate, files))]
+        reruns = len(carried.tables)
+    else:
+        module = import_module("safemargin.release.question_again")
+        targets = _targets(certificate, stated)
+        reruns, failures = module.rerun_questions(
+            auditors, targets, [_printed(certificate, files, name) for name in names]
+        )
     if failures:
         return replace(found, failures=tuple(failures), is_proved=False), ""
     unchecked = tuple(note for note in found.unchecked if note != checker.RULE_NOTE)
-    return replace(found, unchecked=unchecked, reruns=len(carried.tables)), checker.statement(certificate)
+    return replace(found, unchecked=unchecked, reruns=reruns), checker.statement(certificate)
 
 
-def _printed(certificate: Mapping[str, Any], files: checker.Files) -> list[PublishedTable]:
-    """The tables as a reader has them."""
+def _targets(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[Target]:
+    """The target of every question as the manifest states it, if it is the one that the certificate is about."""
+    targets = []
+    for question, stated in zip(certificate["questions"], manifest["questions"], strict=True):
+        target, options = Target(**{**stated["target"], "guard": manifest["target"]["guard"]}), question["options"]
+        secrets = {frozenset(secret["options"]) for secret in question["secrets"]}
+        found = {frozenset(options[number] for number in each) for each in target.secrets.of(options)}
+        common = replace(target, secrets=Secrets(), guard=None, epsilon_max=1.0)
+        whole = replace(Target(**manifest["target"]), secrets=Secrets(), guard=None, epsilon_max=1.0)
+        if stated["question"] != question["question"] or found - {frozenset(options)} != secrets or common != whole:
+            raise InputError(f"{checker.MANIFEST}: {question['question']}: has another target than the certificate")
+        targets.append(target)
+    return targets
+
+
+def _printed(certificate: Mapping[str, Any], files: checker.Files, question: str = "") -> list[PublishedTable]:
+    """The tables as a reader has them, of one question where there are several."""
     tables: list[PublishedTable] = []
     with TemporaryDirectory() as place:
         for table in certificate["tables"]:
-            name = next(name for name in table["files"] if name.endswith((".csv", ".json")))
+            name = next(name for name in table["files"] if checker.is_read(name))
             path = Path(place, f"{len(tables)}.csv")
             rows = _rows(name, files[name], Path(place))
-            path.write_bytes(import_module("safemargin.io.writers").csv_bytes(rows))
-            tables.append(replace(read_tidy(path), name=table["name"]))
+            if question:
+                own = [row for row in rows if _text(row["question"]) == question]
+                rows = [{key: value for key, value in row.items() if key != "question"} for row in own]
+            if rows:
+                path.write_bytes(import_module("safemargin.io.writers").csv_bytes(rows))
+                tables.append(replace(read_tidy(path), name=table["name"]))
     return tables
+
+
+def _with_figures(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:
+    """The same, with the files of figures compared with what follows from the tables."""
+    if not certificate.get("figures"):
+        return found
+    stated, tables = json.loads(files[checker.MANIFEST]).get("questions"), {}
+    scales = {each["question"]: tuple(each["options"]) for each in stated or () if each["ordered"] is True}
+    with TemporaryDirectory() as place:
+        for table in certificate["tables"]:
+            name = next(name for name in table["files"] if checker.is_read(name))
+            tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], Path(place))
+    failures = tuple(figure_failures(certificate["figures"], files, tables, scales))
+    unchecked = tuple(note for note in found.unchecked if note != checker.FIGURES_NOTE)
+    return replace(
+        found, failures=(*found.failures, *failures), unchecked=unchecked, is_proved=found.is_proved and not failures
+    )
 
 
 def _with_other_formats(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.checker import SIGNATURE
-from safemargin.core import InputError, OutputError, cannot_write, new_secret
-from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text, require_private, sync
+from safemargin.core import InputError, OutputError, cannot_write, new_secret, remove_parts, write_whole
+from safemargin.io import MANIFEST, read_bytes, read_manifest, read_text, require_private
 from safemargin.ui import SCHEMA, Document, Report, Result
 from safemargin.verify.given import PUBLISHED
 
@@ -20,6 +20,9 @@ HASHED, TRUSTED = b"ED", "trusted comment: "
 PLAIN = b"\0\0"
 """The key is not locked with a password: `minisign -G -W` and `sign --new` write it so."""
 CHECKED = b"B2"
+PUBLIC = "untrusted comment: public key "
+LONGEST = 10_000
+"""Bytes of a signature; minisign writes some three hundred."""
 SECRET_LENGTH = 2 + 2 + 2 + 32 + 8 + 8 + 8 + 64 + 32
 """Algorithm, lock, checksum, salt, two limits, id of the key, key (seed and public part), checksum."""
 
@@ -56,6 +59,8 @@ def sign(folder: Path | str | None = None, *, key: Path | str, new: bool = False
     of keys is made instead: the file `key`, and the same name with the ending `.pub`.
     """
     secret = Path(key)
+    for path in (secret, secret.with_suffix(".pub")):
+        remove_parts(path)
     if new:
         if folder is not None:
             raise InputError("new: makes a pair of keys; remove the folder, and sign in a second call")
@@ -78,14 +83,39 @@ def sign(folder: Path | str | None = None, *, key: Path | str, new: bool = False
         _base64(whole),
     ]
     target = manifest.with_name(SIGNATURE)
-    _write(target, lines, 0o644)
+    remove_parts(target)
+    if not _is_signed(target, signer, number, manifest):  # by a run that was interrupted after it
+        _write(target, lines, 0o644)
     return Signed(target, _key_name(number))
+
+
+def _is_signed(path: Path, signer: Any, number: bytes, manifest: Path) -> bool:
+    """Whether a signature of this manifest by this key is there already."""
+    from cryptography.exceptions import InvalidSignature
+
+    if not path.is_file() or path.stat().st_size > LONGEST:
+        return False
+    try:
+        lines = path.read_bytes().decode().splitlines()
+        content, whole = base64.b64decode(lines[1], validate=True), base64.b64decode(lines[3], validate=True)
+        public = signer.public_key()
+        public.verify(content[10:], hashlib.blake2b(read_bytes(manifest)).digest())
+        public.verify(whole, content[10:] + lines[2].removeprefix(TRUSTED).encode())
+    except (ValueError, IndexError, InvalidSignature):
+        return False
+    return len(lines) == 4 and content[:10] == HASHED + number
 
 
 def _new_pair(path: Path) -> Signed:
     public = path.with_suffix(".pub")
     if public == path:
         raise InputError(f"key = {path}: must not end in .pub, which is the public part")
+    if path.is_file() and path.stat().st_size and _is_open(public):  # a run that was interrupted made the first half
+        number, signer = _read_secret(path)
+        _write_public(public, number, signer)
+        return Signed(path, _key_name(number), public)
+    if not _is_open(public):
+        raise OutputError(f"{public}: exists already; remove it or name another")
     # The seed comes from the system, as every secret does.
     seed, number = bytes.fromhex(new_secret()), bytes.fromhex(new_secret())[:8]
     signer = _ed25519(seed)
@@ -94,8 +124,18 @@ def _new_pair(path: Path) -> Signed:
     checksum = hashlib.blake2b(b"Ed" + content, digest_size=32).digest()
     secret = b"Ed" + PLAIN + CHECKED + bytes(32 + 8 + 8) + content + checksum
     _write(path, ["untrusted comment: secret key of safemargin; keep it secret", _base64(secret)], 0o600)
-    _write(public, [f"untrusted comment: public key {_key_name(number)}", _base64(b"Ed" + number + printed)], 0o644)
+    _write_public(public, number, signer)
     return Signed(path, _key_name(number), public)
+
+
+def _is_open(public: Path) -> bool:
+    """Whether a public key is still to be written."""
+    return not os.path.lexists(public) or _is_start(public, PUBLIC)
+
+
+def _write_public(path: Path, number: bytes, signer: Any) -> None:
+    content = b"Ed" + number + signer.public_key().public_bytes_raw()
+    _write(path, [f"{PUBLIC}{_key_name(number)}", _base64(content)], 0o644)
 
 
 def _read_secret(path: Path) -> tuple[bytes, Any]:
@@ -127,25 +167,23 @@ def _ed25519(seed: bytes) -> Any:
 
 
 def _write(path: Path, lines: list[str], mode: int) -> None:
-    """Write a new file whole or not at all; one that exists is never replaced, unless a crash left it empty."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a new file whole or not at all; one that exists is never replaced, unless a crash left only its start."""
+    text = "\n".join(lines) + "\n"
     try:
-        try:
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write("\n".join(lines) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            if path.is_file() and not path.is_symlink() and path.stat().st_size == 0:
-                path.unlink()
-            os.link(part, path)  # in one step, and only if there is no such file
-        finally:
-            part.unlink(missing_ok=True)
-        sync(path.parent)
+        if _is_start(path, lines[0]):
+            path.unlink()
+        write_whole(path, text.encode(), mode, new=True)
     except FileExistsError:
         raise OutputError(f"{path}: exists already; remove it or name another") from None
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def _is_start(path: Path, comment: str) -> bool:
+    """Whether a file is empty, or a first line of ours that was not finished: no signature and no key."""
+    if not path.is_file() or path.is_symlink() or path.stat().st_size > len(comment) + 1:
+        return False
+    return comment.encode().startswith(path.read_bytes().rstrip(b"\n"))
 
 
 def _base64(content: bytes) -> str:

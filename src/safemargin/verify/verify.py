@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from safemargin import __version__, ui
-from safemargin.bounds import KIND, QUESTIONS, SUPPRESSION, SourceFile, Verification, check, digest, parse
+from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.checker import CERTIFICATE, FAILS, HOLDS, MANIFEST, NOT_CHECKED, PAGE, SIGNATURE
 from safemargin.core import InputError
 from safemargin.io import axes, hash_file, read_json, read_manifest, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
 from safemargin.verify.given import Given, changed, given_files, load
 from safemargin.verify.published import RELEASE, verify_release
-from safemargin.verify.questions import verify_questions
 
 Files = str | Path | Sequence[str | Path]
 
@@ -81,14 +80,6 @@ def verify(
     another way is refused.
     """
     path = Path(certificate)
-    several = _questions_folder(path)
-    if several is not None:
-        if key is not None:
-            raise InputError(f"{several}: signatures are checked for one question; verify the manifest with minisign")
-        if rerun or auditors is not None:
-            raise InputError(f"{several}: no witnesses are carried for several questions, so there is nothing to run")
-        checked, statement = verify_questions(several)
-        return CertificateCheck(**vars(checked), statement=statement, origin=_origin(several / CERTIFICATE))
     folder = _release_folder(path)
     if folder is not None:
         rolls = _paths(roll)
@@ -112,16 +103,6 @@ def verify(
     else:
         raise InputError(f"{path}: is not a certificate of safemargin, or one of another version")
     return CertificateCheck(**vars(checked), origin=_origin(path))
-
-
-def _questions_folder(path: Path) -> Path | None:
-    """The published folder of several questions, where `path` is one, or the certificate in one; else nothing."""
-    folder = path if path.is_dir() else path.parent
-    held = folder / CERTIFICATE
-    if not held.is_file() or not (path.is_dir() or path.name == CERTIFICATE):
-        return None
-    document = read_json(held)
-    return folder if isinstance(document, dict) and document.get("kind") == QUESTIONS else None
 
 
 def _release_folder(path: Path) -> Path | None:

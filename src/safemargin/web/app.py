@@ -6,9 +6,7 @@ A screen shows; a form acts, and names the next page.
 import asyncio
 import contextlib
 import mimetypes
-import shutil
 import socket
-import tempfile
 import threading
 import time
 import traceback
@@ -26,6 +24,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from safemargin.core import InputError, SafemarginError, one_line
+from safemargin.io import new_scratch
 from safemargin.ui import script, templates
 from safemargin.web.bench import LARGEST, Bench, Given, Place, Screen
 from safemargin.web.guard import Guard
@@ -48,6 +47,8 @@ SCREENS: dict[str, Screen] = {
 }
 """Every screen, in the order of the menu. A new one is a file, a template of its name, and a line here."""
 PACKAGE = "safemargin.web"
+SCRATCH, PAGE = "safemargin-workbench-", "open.html"
+"""The private folder of a workbench, and the page in it that a browser is started with."""
 LONGEST = 4 << 20
 """Bytes of a form; a project file is one field of it."""
 FRAMED = (
@@ -194,13 +195,16 @@ def serve(place: Path | None, port: int, browser: bool, idle: float, ready: Call
     """Serve the pages until nobody uses them; then cancel what runs, and remove what was dropped."""
     opened = Place(place)
     with contextlib.closing(_loopback(port)) as listener:
-        uploads = Path(tempfile.mkdtemp(prefix="safemargin-"))
+        # Private, and removed by the next workbench if this one is killed.
+        scratch = new_scratch(SCRATCH)
+        uploads = scratch.folder / "dropped"
+        uploads.mkdir()
         bench = Bench(opened, uploads)
         try:
             _serve(bench, listener, browser, idle, ready)
         finally:
             bench.jobs.cancel()
-            shutil.rmtree(uploads, ignore_errors=True)
+            scratch.remove()
 
 
 def _loopback(port: int) -> socket.socket:
@@ -223,10 +227,13 @@ def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, re
     guard = Guard(refused, listener.getsockname()[1])
     app = App(bench).starlette(guard.start)
     guard.app = app
+    page = bench.uploads.parent / PAGE
 
     async def watch() -> None:
         while True:
             await asyncio.sleep(min(1.0, idle * 6))
+            if guard.is_used:
+                page.unlink(missing_ok=True)
             if time.monotonic() - guard.last > 60 * idle and bench.jobs.running is None:
                 server.should_exit = True
 
@@ -235,7 +242,9 @@ def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, re
         task = asyncio.create_task(watch())
         ready(guard.address)
         if browser:
-            threading.Thread(target=webbrowser.open, args=(guard.address,), daemon=True).start()
+            # Not the link itself: everybody on the machine sees what a program was started with.
+            page.write_text(guard.page, encoding="utf-8")
+            threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
         yield
         task.cancel()
 

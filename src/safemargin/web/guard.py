@@ -1,5 +1,8 @@
 """Who may talk to the workbench: the browser that opened the one-time link, and no page of anybody else.
 
+Other people on the same machine can connect, too, and see the arguments of every process. So a browser is not started
+with the link but with a page that only we can read, which leads there.
+
 Other pages in the same browser can send requests to loopback. Four checks keep them out: the name of the host (anybody
 can point a name of theirs at 127.0.0.1), the origin of every change, a cookie that only our own pages send, and a path
 that nobody can guess, so that services on other ports never see the cookie.
@@ -45,6 +48,15 @@ class Guard:
         """The link that works once."""
         return f"http://127.0.0.1:{self.port}/open?token={self.token}"
 
+    @property
+    def page(self) -> str:
+        """A page that leads to the link."""
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>safemargin</title>'
+            f'<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={self.address}">'
+            f'<p><a href="{self.address}">Open the workbench</a></p></html>\n'
+        )
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -65,6 +77,9 @@ class Guard:
         if (origin is None and changes) or (origin is not None and origin != f"http://{headers['host']}"):
             return PlainTextResponse("Refused: the request comes from another page.", 403)
         if scope["path"] == "/open":
+            if scope["method"] != "GET" or "sec-purpose" in headers or "purpose" in headers:
+                # A program that only looks whether there is something, or loads ahead, uses nothing up.
+                return PlainTextResponse("Refused: the link works once, for a browser that opens it.", 403)
             return self._admit(parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0])
         if not hmac.compare_digest(_cookie(headers.get("cookie", "")).encode(), self.session.encode()):
             return PlainTextResponse("Refused: open the link that safemargin open printed.", 403)

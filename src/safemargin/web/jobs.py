@@ -4,10 +4,8 @@ So a page cannot do anything that a command cannot, writes the same bytes, and c
 """
 
 import json
-import os
 import shlex
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from safemargin.core import InputError
+from safemargin.core import InputError, python_command, safe_environment
 from safemargin.ui import PROGRESS, Part
+from safemargin.web import command
 
 PATIENCE = 10.0
 """Seconds that a cancelled command has to tidy up."""
@@ -109,18 +108,21 @@ class Jobs:
         return job
 
     def _launch(self, job: Job, printed: IO[str]) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            # -P: a folder with a module of our names must not replace ours.
-            [sys.executable, "-P", "-m", "safemargin", *job.arguments, "--json"],
+        process = subprocess.Popen(
+            python_command("-m", command.__name__),
             cwd=job.folder,
-            env={**os.environ, PROGRESS: "json", "PYTHONUTF8": "1"},
-            stdin=subprocess.DEVNULL,
+            env={**safe_environment(), PROGRESS: "json", "PYTHONUTF8": "1"},
+            stdin=subprocess.PIPE,
             stdout=printed,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # Ctrl-C in the terminal is for the workbench, which cancels the command itself
         )
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin:  # a process that has ended says so by its exit code
+            process.stdin.write(json.dumps([*job.arguments, "--json"]) + "\n")
+        return process
 
     def _follow(self, job: Job, process: subprocess.Popen[str], printed: IO[str]) -> None:
         started = time.monotonic()

@@ -3,10 +3,23 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from safemargin.audit.attack import attack
-from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
+from safemargin.core import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Onlooker,
+    Progress,
+    Table,
+    Target,
+    no_progress,
+    onlooker_with_roll,
+)
+from safemargin.guarantees import noise_likelihood, one_count_suffices, rounded_up
+from safemargin.release.compare.belief import largest_posterior
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod
 from safemargin.release.compare.measures import PROPERTIES, MethodFacts, answers, measure_errors, people_in
 from safemargin.release.compare.methods import (
@@ -20,8 +33,9 @@ from safemargin.release.compare.methods import (
     untouched,
 )
 from safemargin.release.decide.decide import decide
+from safemargin.release.decide.split import covers_everybody
 from safemargin.release.inputs import project_of, read_inputs
-from safemargin.release.plan import Action
+from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 
 WAYS = ("auto", "merge", "noise")
@@ -52,10 +66,18 @@ def _our_way(case: Case, protect: str) -> PublishingMethod:
         draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
         known=lambda tables, onlooker: replace(release, tables=tables),
         is_random=noised,
+        law=None if not noised else partial(_our_law, plan),
+        one_count=one_count_suffices(case.table.schema, covers_everybody(case.table)),
         loss=max((guarantee.epsilon or 0.0 for guarantee in plan.guarantees), default=None),
         guarantee=plan.certificate.statement,
         guarantees=plan.guarantees,
     )
+
+
+def _our_law(plan: Plan, counts: IntArray, printed: int) -> FloatArray:
+    """Two-sided geometric noise; every noised axis has the same, unless axes have an epsilon of their own."""
+    epsilon = max(decision.epsilon or 0.0 for decision in plan.decisions)
+    return noise_likelihood(counts, printed, epsilon)
 
 
 METHODS: Sequence[Callable[[Case], list[PublishingMethod]]] = (
@@ -155,7 +177,9 @@ def _measure_method(case: Case, method: PublishingMethod, draws: int) -> MethodF
     seen = learnt(method, drawn[0], case)
     if method.must_be_safe and any(onlooker.attacks for onlooker in seen):
         return _nothing(case, replace(method, refused="an attack succeeded: nothing is published"))
-    return measure_errors(case, method, drawn, seen)
+    facts = measure_errors(case, method, drawn, seen)
+    believed = float(rounded_up(largest_posterior(case, method, drawn[0])))
+    return replace(facts, measured=replace(facts.measured, posterior=believed))
 
 
 def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt, ...]:

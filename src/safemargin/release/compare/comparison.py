@@ -77,6 +77,8 @@ class MeasuredMethod:
     exact_cells: float = 0.0
     exact_people: float = 0.0
     binding: Binding = Binding(exact=False, mean_error=None, winner_kept=0.0)
+    posterior: float = 0.0
+    """The largest probability that a category is beyond a limit, for somebody who reads the first draw."""
     loss: float | None = None
     learnt: tuple[Learnt, ...] = ()
     is_published: bool = True
@@ -148,7 +150,7 @@ class Comparison(Result):
                 Grid(DP, [[f"{n} {method.method}", *_noisy(method)] for n, method in noisy]),
                 Points([f"epsilon {method.loss:g}: {epsilon_words(method.loss or 0.0)}" for _, method in noisy]),
             ),
-            Section("What onlookers can infer", Grid(LEARNT, _learnt(self))),
+            Section("What onlookers can infer", Grid(LEARNT, _learnt(self)), BELIEVED),
             Section("Properties, by method", Grid(["", *(f"{n}" for n, _ in shown)], held)),
             OnPage(
                 Section("Guarantees about odds", Grid(COLUMNS, _guarantees(self)), GUARANTEE_WORDS),
@@ -227,7 +229,11 @@ GUARANTEE_WORDS = (
     "has no guarantee about odds."
 )
 
-LEARNT = ("method", "onlooker", "disclosed", "open", "contained", "people exposed")
+LEARNT = ("method", "onlooker", "disclosed", "open", "contained", "people exposed", "believed")
+BELIEVED = (
+    "Believed: the largest probability that a category is beyond a limit, for somebody who takes all counts as equally "
+    "probable beforehand and reads the first draw (rounded up)."
+)
 
 DP_WORDS = (
     "Noise without bounds proves nothing about anybody, so global DP exposes nobody at any epsilon. What it discloses "
@@ -334,5 +340,7 @@ def _learnt(comparison: Comparison) -> list[list[str]]:
                 f"{onlooker.verdicts[name]:,}" if onlooker.verdicts else "-"
                 for name in ("disclosed", "open", "contained")
             ]
-            rows.append([f"{n} {method.method}", onlooker.onlooker, *counts, f"{onlooker.people_exposed:,}"])
+            believed = f"{method.posterior:.3f}" if method.is_published else "-"
+            exposed = f"{onlooker.people_exposed:,}"
+            rows.append([f"{n} {method.method}", onlooker.onlooker, *counts, exposed, believed])
     return rows

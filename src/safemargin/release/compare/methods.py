@@ -9,6 +9,7 @@ import numpy as np
 from safemargin.core import (
     UNBOUNDED,
     BoolArray,
+    FloatArray,
     Guarantee,
     IntArray,
     Limits,
@@ -23,6 +24,7 @@ from safemargin.core import (
     merged_margin,
     numpy_generator,
 )
+from safemargin.guarantees import noise_likelihood
 from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.split import Split, covers_everybody, population, unmerged_split
 from safemargin.samplers import SIMULATED, Geometric, PTable, noise_of, reference_ptable, request, simulated_keys
@@ -83,7 +85,9 @@ class PublishingMethod:
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
     makes of one of them, knowing the rule or not. `loss` is the epsilon of differential privacy, `expected` the mean
     size of the noise on a count as its law says. `guarantee` is what is stated about regular cells, `guarantees` what
-    is about odds. A method that is `refused` prints nothing; one that `must_be_safe` is refused if an attack succeeds.
+    is about odds. `law` is how probable a printed count is, by true counts; with `one_count` the noise of two options
+    is one draw. Suppressed counts are `below` a threshold. A method that is `refused` prints nothing; one that
+    `must_be_safe` is refused if an attack succeeds.
     """
 
     name: str
@@ -99,6 +103,9 @@ class PublishingMethod:
     auxiliary: str = SUBTRACTION
     refused: str = ""
     must_be_safe: bool = False
+    law: Callable[[IntArray, int], FloatArray] | None = None
+    one_count: bool = False
+    below: int | None = None
 
 
 def untouched(case: Case) -> list[PublishingMethod]:
@@ -140,6 +147,7 @@ def suppression(case: Case) -> list[PublishingMethod]:
             does=f"counts under {case.threshold} are suppressed; nothing else is done",
             draw=lambda draws: [printed] * draws,
             known=lambda tables, onlooker: Publication(_below_threshold(tables, onlooker, case.threshold), case.target),
+            below=case.threshold,
         )
     ]
 
@@ -185,6 +193,7 @@ def _with(case: Case, epsilon: float) -> PublishingMethod:
         is_random=True,
         loss=epsilon,
         expected=noise.mean_size,
+        law=lambda counts, printed: noise_likelihood(counts, printed, noise.epsilon),
         guarantee=statement,
         guarantees=(about_a_person(f"global DP, epsilon {epsilon:g}", statement, epsilon),),
         auxiliary=f"whatever else somebody knows, one person changes the odds by at most e^{epsilon:g}",
@@ -227,12 +236,21 @@ def cell_key(case: Case) -> list[PublishingMethod]:
             known=lambda tables, onlooker: Publication(_bounded_by_ptable(case, noise, tables, onlooker), case.target),
             is_random=True,
             expected=noise.rows[-1].mean_size,
+            law=partial(_keyed_law, noise),
             auxiliary=(
                 f"noise at its upper end, on {at_bound:.2%} of the counts, discloses the last answer to whoever knows "
                 "all others"
             ),
         )
     ]
+
+
+def _keyed_law(noise: PTable, counts: IntArray, printed: int) -> FloatArray:
+    """How probable a printed count is, by true counts: the entry of the p-table."""
+    away = printed - counts
+    inside = abs(away) <= noise.bound
+    chances = noise.matrix[noise.row_numbers(counts), np.clip(away, -noise.bound, noise.bound) + noise.bound]
+    return np.where(inside, chances, 0.0)
 
 
 def _draw_keyed(case: Case, noise: PTable, draws: int) -> Iterator[Tables]:

@@ -49,7 +49,14 @@ from safemargin.release.decide.split import (
     slack_of,
     unmerged_split,
 )
-from safemargin.release.decide.statements import axis_guarantee, budget_of, certificate_of, noise_guarantee, refusal_of
+from safemargin.release.decide.statements import (
+    axis_guarantee,
+    budget_of,
+    certificate_of,
+    noise_guarantee,
+    noise_notes,
+    refusal_of,
+)
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 from safemargin.release.witnesses import listed_tables
 
@@ -195,6 +202,7 @@ def plan_of(
     bad, people = _irregular(table, plain, limits)
     is_total_only = not any(split.is_published for split in candidate.splits)
     only_total = ["Only the total is published: no axis could be published safely."] if is_total_only else []
+    whom = noise_notes(table, candidate.splits) if guarantees else ()
     return Plan(
         target=target,
         decisions=tuple(d for split in candidate.splits for d in _decisions(table, split, budget)),
@@ -207,7 +215,7 @@ def plan_of(
         tables=shown.tables,
         parts=shown.parts,
         is_plain=shown.is_plain,
-        notes=(*only_total, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
+        notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
 
 

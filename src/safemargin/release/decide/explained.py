@@ -73,7 +73,7 @@ def explained(
             for onlooker in own.onlookers
         ):
             return None
-    if any(split.flagged for each in candidate.each for split in each.splits):
+    if any(split.flagged for each in candidate.each for split in each.splits) or _hides_for_answers(rule, candidate):
         return None
     blocks: list[Block] = [
         (axis, block)
@@ -90,6 +90,16 @@ def explained(
         for question, (own, proof) in enumerate(zip(rule.rules, proofs, strict=True))
     )
     return every if not blocks or _tuples_lead_here(rule, candidate, every) else None
+
+
+def _hides_for_answers(rule: "CommonRule", candidate: "CommonCandidate") -> bool:
+    """Whether a question suppresses groups of an axis, or all of it, beside axes that are merged for all."""
+    return any(
+        own.covers[axis].merged_blocks(each.splits[axis])
+        for question, (own, each) in enumerate(zip(rule.rules, candidate.each, strict=True))
+        for axis, cover in enumerate(rule.covers)
+        if cover is None and question not in rule.few[axis]
+    )
 
 
 def _plain(rule: ReleaseRule, candidate: Candidate, proof: Proof, is_plain: bool) -> Shown:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.core import Group, Limits, label
+from safemargin.core import Group, IntArray, Limits, label
 from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks
 from safemargin.samplers import Geometric
 
@@ -74,13 +74,18 @@ def units(split: Split) -> list[Unit]:
 
 def room(split: Split, group: Group, limits: Limits) -> int:
     """How many answers have to change until a group is outside the limits; 0 if it is."""
-    if not split.regular(group, limits):
-        return 0
-    counts, people = limits.columns(split.counts(group)[None, :]), np.array([split.size(group)])
-    spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
-    judged = ~np.array(limits.unchosen or (False,) * len(spare))
+    return int(rooms(split.counts(group)[None, :], np.array([split.size(group)]), limits)[0])
+
+
+def rooms(counts: IntArray, people: IntArray, limits: Limits) -> IntArray:
+    """The same for groups of so many `people` each, with counts per option."""
+    regular = (limits.verdicts(counts, counts, people) == 0).all(axis=1)
+    columns = limits.columns(counts)
+    spare = np.minimum(columns - limits.least(people), limits.most(people) - columns)
+    judged = ~np.array(limits.unchosen or (False,) * spare.shape[1])
+    fewest = np.minimum(spare[:, judged].min(axis=1, initial=np.iinfo(np.int64).max), people)
     # One more than the spare answers: at the last count within a limit a group is still regular.
-    return int(spare[judged].min(initial=int(people[0]))) + 1
+    return np.where(regular, fewest + 1, 0)
 
 
 def _units(split: Split, block: GroupBlock) -> list[Unit]:

@@ -208,7 +208,6 @@ def common_rule(
     everybody: Table,
     tables: Sequence[Table],
     targets: Sequence[Target],
-    limits: Sequence[Limits],
     onlookers: Sequence[Sequence[Onlooker]],
     protect: str,
 ) -> CommonRule:
@@ -217,6 +216,8 @@ def common_rule(
     All of this reads rolls only: that of everybody, and those who answered each question.
     """
     assert protect in PROTECTIONS and protect != "noise"
+    pairs = zip(targets, tables, strict=True)
+    limits = [target.limits(t.totals.tolist(), population(t), t.schema.options) for target, t in pairs]
     always_hides = protect == "suppress" or (protect == "auto" and len(tables) >= MANY_QUESTIONS)
     names, kappa = everybody.schema.names, max(target.kappa for target in targets)
     plain = [[unmerged_split(table, name) for name in names] for table in tables]
@@ -288,22 +289,20 @@ def decide_common(
     progress: Progress = no_progress,
 ) -> tuple[Plan, ...]:
     """A plan for every question, all with the same groups, that meets every target against all onlookers."""
-    limits = [
-        target.limits(t.totals.tolist(), population(t), t.schema.options)
-        for target, t in zip(targets, tables, strict=True)
-    ]
-    rule = common_rule(everybody, tables, targets, limits, onlookers, protect)
+    rule = common_rule(everybody, tables, targets, onlookers, protect)
     if not any(rule.covers):  # nothing is merged for answers, so decisions about a question read that question only
         return tuple(
             plan_of(own, target, *search(own, progress)) for own, target in zip(rule.rules, targets, strict=True)
         )
-    candidate, proofs, refused = _search(rule, progress)
+    candidate, proofs, refused = search_common(rule, progress)
     shown = explained(rule, candidate, proofs, progress) if all(proof.holds for proof in proofs) else None
     shown = shown or tuple(Shown(proof) for proof in proofs)
     return tuple(plan_of(*each) for each in zip(rule.rules, targets, candidate.each, shown, refused, strict=True))
 
 
-def _search(rule: CommonRule, progress: Progress) -> tuple[CommonCandidate, tuple[Proof, ...], list[list[Refusal]]]:
+def search_common(
+    rule: CommonRule, progress: Progress
+) -> tuple[CommonCandidate, tuple[Proof, ...], list[list[Refusal]]]:
     """Cut axes further up until every question is proved safe, or nothing is left to merge."""
     refused: list[list[Refusal]] = [[] for _ in rule.rules]
     proved: dict[object, Proof] = {}

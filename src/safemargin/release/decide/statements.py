@@ -16,6 +16,7 @@ NET = (
 )
 EXPOSES = " The total alone shows how everybody voted; publishing it is the decision of the office."
 NOISED = " Noised counts of large groups are close to the true ones."
+ALONE = "It guarantees nothing to somebody who has nobody to exchange with so."
 
 LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
@@ -53,8 +54,7 @@ def noise_guarantee(
         sentences.append("So does what is merged for the sake of earlier releases.")
     if changed or remembers:
         sentences.append("No epsilon covers that.")
-    if table.knows_composition:
-        sentences.append(_whom(table, splits, noised))
+    sentences.append(ALONE)
     invariants = (named("total"), *(_exact(split) for split in splits if split.is_published))
     return Guarantee(
         "two-sided geometric",
@@ -81,8 +81,7 @@ def axis_guarantee(table: Table, splits: Sequence[Split], split: Split) -> Guara
         f"Exchanging the answers of two people changes the odds of what is published of this axis by at most "
         f"e^{split.axis.epsilon:g}, for exchanges that leave every exact count as it is.",
     ]
-    if table.knows_composition:
-        sentences.append(_whom(table, splits, [split]))
+    sentences.append(ALONE)
     exact = (_exact(other) for other in splits if other.is_published and not other.is_noised)
     return Guarantee(
         "two-sided geometric",
@@ -106,17 +105,19 @@ def _exact(split: Split) -> Invariant:
     return named(f"every exact and merged count of {split.axis.name} ({listed or 'none'})")
 
 
-def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str:
+def noise_notes(table: Table, splits: Sequence[Split]) -> list[str]:
+    """Whom the guarantee of the noise covers, in numbers: they follow from the roll, so they are not published."""
+    hidden = {split.axis.name: split.flagged for split in splits if split.flagged}
+    if not hidden or not table.knows_composition:
+        return []
     groups = {split.axis.name: split.groups for split in splits if split.is_published}
-    hidden = {split.axis.name: split.flagged for split in noised}
-    covered = partnered(table, groups, hidden)
-    inside = partnered(table, groups, hidden, least=1)
+    covered, inside = partnered(table, groups, hidden), partnered(table, groups, hidden, least=1)
     if covered == inside:
-        return f"Each of the {inside} people in noised groups has somebody to exchange with so."
-    return (
-        f"Of {inside} people in noised groups, {inside - covered} have nobody to exchange with so: "
-        "it guarantees them nothing."
-    )
+        return [f"Noise: each of the {inside:,} people in noised groups has somebody to exchange answers with."]
+    return [
+        f"Noise: of {inside:,} people in noised groups, {inside - covered:,} have nobody to exchange answers with so "
+        "that no exact count changes: the noise guarantees them nothing."
+    ]
 
 
 def certificate_of(

@@ -82,7 +82,7 @@ def _release(entry: Entry) -> Document:
 
 def _row(entry: Entry) -> list[str]:
     numbers: tuple[int, ...] = (entry.people, entry.answered, entry.target.kappa, entry.queries)
-    shown = [f"{number:,}" for number in numbers] if entry.tables else [f"{entry.people:,}", "-", "-", "-"]
+    shown = [f"{number:,}" for number in numbers] if not entry.lattices else [f"{entry.people:,}", "-", "-", "-"]
     return [entry.cycle, *shown, ", ".join(entry.files)]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from safemargin.core import label
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.context import (
@@ -221,6 +222,31 @@ def remedies_section(context: ReportContext) -> Part:
     lines = [f"{remedy.sentence[0].upper()}{remedy.sentence[1:]}" for remedy in context.tried]
     said = "Each was decided, certified and attacked. None loosens a limit." if lines else ""
     return Section("What would help", why, Points(lines), Paragraph(said, "quiet"))
+
+
+MOST_NOISED = 6
+"""Noised groups that the first screen names; the document has all of them."""
+
+
+def noised_section(context: ReportContext) -> Part:
+    """What noised counts say about each noised group, the most probable first."""
+    groups = sorted(context.publication.noised, key=lambda each: each.chance, reverse=True)
+    if not groups:
+        return None
+    lines = []
+    for each in groups[:MOST_NOISED]:
+        where = f"{each.axis} {label(each.group, context.orders.get(each.axis, ()))}"
+        of = f" of {each.secret}" if each.secret else ""
+        lines.append(f"{where}: {each.chance} that its share{of} is beyond a limit.")
+    if len(groups) > len(lines):
+        lines.append(f"{plural(len(groups) - len(lines), 'other group')}: {groups[MOST_NOISED].chance} or less each.")
+    draw = "" if all(each.counted for each in groups) else " Which groups were drawn is not counted."
+    said = (
+        "Probabilities for somebody who knows the roll and takes all counts as equally probable beforehand."
+        f"{draw} Noise hides what one person answered; it does not hide that a group is nearly unanimous. "
+        "posterior_max omits an axis of which a group is above a limit that you set."
+    )
+    return Section("What noised counts say", Points(lines), Paragraph(said, "quiet"))
 
 
 def alternatives_section(context: ReportContext, origin: Origin) -> Part:

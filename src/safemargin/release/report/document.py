@@ -36,6 +36,15 @@ def release_document(
         "certificate": next((name for name in published if name.endswith("/certificate.json")), ""),
         "refused": [{**asdict(refusal), "words": str(refusal)} for refusal in plan.refusals],
         "guarantees": [guarantee_document(guarantee) for guarantee in plan.guarantees],
+        "noised": [
+            {
+                "cell": {each.axis: label(each.group, context.orders.get(each.axis, ()))},
+                "posterior": float(each.chance),
+                "secret": each.secret,
+                "draw_counted": each.counted,
+            }
+            for each in context.publication.noised
+        ],
         "irregular": [
             f"{decision.axis} {decision_label(decision, context.orders)}".strip() for decision in plan.irregular
         ],

@@ -9,6 +9,15 @@ from safemargin.io import rows_of
 from safemargin.release.report.groups import Orders
 from safemargin.ui import Fold, Grid, Headline, Paragraph, Report, Section, band_label, plural, render_report
 
+HOW_TO_CHECK = (
+    Paragraph("safemargin verify published", "code"),
+    "Whoever may hold the folder for auditors can verify the statement too:",
+    Paragraph("safemargin verify published --auditors auditors", "code"),
+    "For a verdict that counts, take the program from elsewhere than this page: safemargin_verify.py is one file that "
+    "needs nothing but Python.",
+)
+"""What somebody does who wants to check a release."""
+
 
 def _printed(value: object, is_group: bool) -> object:
     return "" if value is None else band_label(str(value)) if is_group else value
@@ -52,15 +61,16 @@ def public_page(
             Section(
                 "How to check",
                 "The hashes below are those of the files beside this page.",
-                Paragraph("safemargin verify published", "code"),
-                "Whoever may hold the folder for auditors can verify the statement too:",
-                Paragraph("safemargin verify published --auditors auditors", "code"),
-                "For a verdict that counts, take the program from elsewhere than this page: safemargin_verify.py is "
-                "one file that needs nothing but Python.",
+                *HOW_TO_CHECK,
                 Grid(("file", "SHA-256"), list(hashes.items())),
             ),
         )
     )
+    return with_data(page, data)
+
+
+def with_data(page: str, data: Mapping[str, Sequence[Sequence[object]]]) -> str:
+    """A page with the rows of every table as data, by the name of the table."""
     # A block of data is not run; an angle bracket could end it.
     block = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return page.replace("</body>", f'<script type="application/json" id="tables">{block}</script>\n</body>')

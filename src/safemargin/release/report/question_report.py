@@ -6,12 +6,14 @@ published is a hatched gap.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from safemargin.release.derived import Row, Scales, counted, figures
-from safemargin.release.plan import Action, Certificate
+from safemargin.release.plan import Action
 from safemargin.release.questions import SurveyQuestion
 from safemargin.release.report.answers import Origin, files_section
 from safemargin.release.report.context import ReportContext, headline
+from safemargin.release.report.public import HOW_TO_CHECK, with_data
 from safemargin.ui import (
     Answers,
     Figures,
@@ -250,16 +252,15 @@ def questions_record(
 
 
 def questions_page(
-    title: str,
+    certificate: Mapping[str, Any],
     questions: Sequence[SurveyQuestion],
     tables: Mapping[str, Sequence[Row]],
     scales: Scales,
-    certificate: Certificate,
     hashes: Mapping[str, str],
     onlookers: Sequence[str],
     rule: str,
 ) -> str:
-    """The page for the public beside the tables. It is made from what is published only."""
+    """The page beside the tables. It is made from what is published only, and holds the rows as data."""
     maps = list(heat_maps(questions, tables, scales))
     gaps = sum(cell.step is None for heat in maps for row in heat.rows for cell in row.cells)
     every = sum(len(row.cells) for heat in maps for row in heat.rows)
@@ -273,16 +274,16 @@ def questions_page(
         heading = f"{name}: {plural(len(rows), 'row')}"
         folds.append(Fold(heading, Grid(columns, values, sortable=True), is_open=len(rows) <= MOST_ROWS))
     favourable = "Favourable are the two highest answers of a scale (of three answers: the highest)." if scales else ""
-    return render_report(
+    page = render_report(
         Report(
-            title or "Published tables",
+            certificate["title"] or "Published tables",
             Headline(
                 "sound",
                 f"One certificate for {plural(len(questions), 'question')}: these tables are safe to read and to use.",
                 lost,
             ),
             *(Section(heat.caption, favourable, OnPage(heat)) for heat in maps),
-            Section("What is certified", certificate.statement),
+            Section("What is certified", certificate["statement"]),
             Section(
                 "Against whom",
                 f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
@@ -297,8 +298,9 @@ def questions_page(
             Section(
                 "How to check",
                 "The hashes below are those of the files beside this page.",
-                Paragraph("safemargin verify .", "code"),
+                *HOW_TO_CHECK,
                 Grid(("file", "SHA-256"), list(hashes.items())),
             ),
         )
     )
+    return with_data(page, {name: [list(row.values()) for row in rows] for name, rows in tables.items()})

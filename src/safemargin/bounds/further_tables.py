@@ -1,0 +1,199 @@
+"""Further witness tables, for counts that those of a proof do not show within the limits.
+
+Every table here comes from one that agrees with all that is published by exchanging answers between profiles, so that
+every published sum stays; addition checks it all the same. Cheap ways come first, each for what is still missing:
+
+    many exchanges at once      random ones that lean towards the cells that are not shown (`Exchanges.shuffle`, twins)
+    one after the other         every cell that is not shown exchanges in the same table (`exchanged_together`)
+    one cell, one table         from the table in which its count is smallest or largest (`single_exchanges`)
+    somebody answers otherwise  and rounding mends the margins (`_repaired`)
+    integer programs            for small systems (`_extremes`)
+
+A table is kept with the number of the one that it was made from: auditors get the difference only.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.exchange import Exchanges
+from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.single_exchange import Twins, exchange_between_twins, exchange_in_place, exchanged
+from safemargin.bounds.witnessed import ShownCells
+from safemargin.core import IntArray, numpy_generator
+
+IDLE_STEPS, SLOW_STEPS, FEW_PROFILES = 20, 3, 1_000
+"""Exchanged tables in a row that show nothing new before the search ends, or less than a tenth of what is missing where
+there are more than a few profiles.
+"""
+MOST_PASSES = 12
+MOST_TABLES, MOST_EXCHANGES = 24, 5_000
+MOST_REPAIRS = 200
+MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
+"""Integer programs that are solved at most, the unknown counts that they may have, and the nodes of each."""
+
+
+def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
+    """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
+    known = shown.known
+    assert known.people is not None
+    for counts in tables:
+        shown.take(counts)
+    found: list[tuple[int, IntArray]] = []
+    left, idle = shown.count_missing(), 0
+    if not left:
+        return []
+    ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+    exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
+    generator = numpy_generator(0)
+    twins = Twins(exchanges)
+    slow = 0
+    while left and idle < IDLE_STEPS and slow < SLOW_STEPS and len(found) < MOST_TABLES:  # many exchanges at once
+        start = int(generator.integers(len(tables)))
+        want = shown.wanted(generator)
+        columns = want if known.reference else np.column_stack([want, np.zeros(len(want))])
+        counts = tables[start]
+        if generator.random() < 0.5:
+            counts = exchanges.shuffle(counts, columns, generator)
+        matrix = exchanges.matrix(counts).copy()
+        for _ in range(2):
+            exchange_between_twins(matrix, twins.codes, columns, generator)
+        counts = matrix[:, : known.free].ravel()
+        if not known.admits(counts):
+            idle += 1
+            continue
+        shown.take(counts)
+        before, left = left, shown.count_missing()
+        idle = 0 if left < before else idle + 1
+        slow = slow + 1 if left > 0.9 * before and len(known.codes) > FEW_PROFILES else 0
+        if left < before:
+            found.append((start, counts))
+    shuffled = found[:]
+    found += exchanged_together(shown, exchanges, twins, tables) if left else []
+    left = shown.count_missing()
+    for origins, bases in ((list(range(len(tables))), tables), ([a for a, _ in shuffled], [b for _, b in shuffled])):
+        if left and bases:
+            found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
+            left = shown.count_missing()
+    for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
+        for start, counts in source if left else ():
+            shown.take(counts)
+            before, left = left, shown.count_missing()
+            if left < before:
+                found.append((start, counts))
+    return found
+
+
+def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray]) -> Iterator[tuple[int, IntArray]]:
+    """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
+    rounder, tried = Rounder(shown.known), 0
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            members = np.flatnonzero(cells.cell_of == cell)
+            inside = [option in shown.secrets[number][0] for option in range(len(shown.known.options) + 1)]
+            for start, down in ((place, way) for place in range(len(tables)) for way in (True, False)):
+                if tried >= MOST_REPAIRS or not shown.missing_one(cells, cell, number):
+                    break
+                matrix = exchanges.matrix(tables[start]).copy()
+                options = range(matrix.shape[1])
+                changes = [
+                    (p, g, h) for p in members for g in options for h in options if inside[g] == down != inside[h]
+                ]
+                held = [change for change in changes if matrix[change[0], change[1]] > 0]
+                for profile, old, new in held[:1]:
+                    tried += 1
+                    matrix[profile, old] -= 1
+                    matrix[profile, new] += 1
+                    counts = rounder.round(matrix[:, : exchanges.free].ravel().astype(np.float64))
+                    if counts is not None and shown.known.admits(counts):
+                        yield start, counts
+
+
+def exchanged_together(
+    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+) -> list[tuple[int, IntArray]]:
+    """Tables in which every cell that is not shown has exchanged answers, one after the other in one table.
+
+    An exchange keeps every published sum, so it may follow any others. It may undo what an earlier one did for another
+    cell: the sums of the whole table say which cells it shows, and the next pass starts from another table.
+    """
+    found: list[tuple[int, IntArray]] = []
+    for start, table in enumerate(tables[:MOST_PASSES]):
+        matrix, before = exchanges.matrix(table).copy(), 0
+        for cells in shown.cells:
+            places = np.argwhere(shown.missing(cells)).tolist()
+            before += len(places)
+            for cell, number in places:
+                inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
+                exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
+        counts = matrix[:, : exchanges.free].ravel()
+        if before and shown.known.admits(counts):
+            shown.take(counts)
+            found += [(start, counts)] if shown.count_missing() < before else []
+    return found
+
+
+def single_exchanges(
+    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+) -> Iterator[tuple[int, IntArray]]:
+    """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all."""
+    matrices = [exchanges.matrix(counts) for counts in tables]
+    bases = [[cells.sums(shown.columns(counts)) for cells in shown.cells] for counts in tables]
+    tried = 0
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            if not shown.missing_one(cells, cell, number) or tried >= MOST_EXCHANGES:
+                continue
+            tried += 1
+            members = cells.cell_of == cell
+            inside = [option in shown.secrets[number][0] for option in range(matrices[0].shape[1])]
+            values = [int(matrix[members][:, inside].sum()) for matrix in matrices]
+            order = np.argsort(values, kind="stable").tolist()
+            for start, down in [
+                pair for low, high in zip(order, order[::-1], strict=True) for pair in ((low, True), (high, False))
+            ]:
+                matrix = exchanged(exchanges, twins, matrices[start], members, [each == down for each in inside])
+                if matrix is None:
+                    continue
+                counts = matrix[:, : exchanges.free].ravel()
+                if shown.known.admits(counts):
+                    shown.take_beside(bases[start], tables[start], counts)
+                    yield start, counts
+                if not shown.missing_one(cells, cell, number):
+                    break
+
+
+def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
+    """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
+
+    known, tried = shown.known, 0
+    assert known.people is not None
+    caps = sparse.kron(sparse.eye_array(len(known.people)), np.ones((1, known.free)))
+    facts = [
+        LinearConstraint(known.rows, known.lower, np.minimum(known.upper, shown.everybody)),
+        LinearConstraint(caps, 0, known.people),
+    ]
+    whole = np.ones(known.size, dtype=np.int64)
+    ends = Bounds(known.low, np.minimum(known.high, np.repeat(known.people, known.free)))
+    for cells in shown.cells:
+        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            if not shown.missing_one(cells, cell, number):
+                continue
+            for way in (1, -1):
+                if tried >= MOST_PROGRAMS or known.size > PROGRAM_COUNTS:
+                    return
+                tried += 1
+                goal = way * shown.direction(cells.cell_of == cell, number)
+                found = milp(
+                    goal,
+                    constraints=facts,
+                    bounds=ends,
+                    integrality=whole,
+                    options={"node_limit": NODES},
+                )
+                if found.x is not None:
+                    counts = np.rint(found.x).astype(np.int64)
+                    if known.admits(counts):
+                        yield 0, counts

@@ -1,0 +1,19 @@
+"""Values as the texts that a CSV file would hold."""
+
+import math
+
+EXACT_FLOATS = 2**53
+"""Below this, a float is the whole number that it looks like."""
+
+
+def plain_text(value: object) -> str | None:
+    """A value as a CSV file would hold it; none where it is absent.
+
+    >>> plain_text(2.0), plain_text(2.5), plain_text(float("nan"))
+    ('2', '2.5', None)
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOATS:
+        return str(int(value))
+    return str(value)
