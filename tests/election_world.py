@@ -14,18 +14,10 @@ from safemargin.election.keys import derive
 from safemargin.election.manifest import KnownElection
 from safemargin.election.operations import Operations
 from safemargin.election.role import Role
+from safemargin.election.roll import roll_csv
 from safemargin.election.secret import Secret
 from safemargin.election.service import role_class
-from safemargin.election.setup import (
-    ElectionPlan,
-    PublicKeys,
-    deal,
-    make_manifest,
-    parse_plan,
-    plan_text,
-    public_keys,
-    roll_csv,
-)
+from safemargin.election.setup import ElectionPlan, PublicKeys, deal, make_manifest, parse_plan, plan_text, public_keys
 from safemargin.election.voter import Wallet
 
 VECTORS = Path(__file__).parent / "vectors"

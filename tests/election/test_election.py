@@ -10,6 +10,7 @@ import pytest
 
 from election_world import PLAN, SHARED, SMALL, World, plan_for
 from safemargin.core import InputError
+from safemargin.election.auditing import audit_opening
 from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
 from safemargin.election.board import Board, make_entry
 from safemargin.election.client import enrol, fetch_tokens, send
@@ -19,7 +20,7 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.service import role_class
 from safemargin.election.tally import Cell
 from safemargin.election.verify import check_board
-from safemargin.election.voter import Wallet, audit_opening, is_registered, read_sheet, recovery_sheet
+from safemargin.election.voter import Wallet, is_registered, read_sheet, recovery_sheet
 
 
 def check(world: World) -> Any:

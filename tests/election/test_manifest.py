@@ -15,8 +15,9 @@ from safemargin.election.handover import check_release
 from safemargin.election.keys import ALPHABET, code_of, read_code
 from safemargin.election.manifest import KnownElection
 from safemargin.election.parties import read_approvals
+from safemargin.election.roll import read_roll, roll_csv
 from safemargin.election.service import open_role
-from safemargin.election.setup import deal, make_manifest, parse_plan, read_public_keys, read_roll, roll_csv
+from safemargin.election.setup import deal, make_manifest, parse_plan, read_public_keys
 
 
 def made(plan: str = PLAN, people: int = 12) -> KnownElection:

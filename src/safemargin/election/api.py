@@ -8,6 +8,7 @@ from pathlib import Path
 from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election import parties
+from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http, fetch_manifest
 from safemargin.election.desk import Desk
@@ -23,7 +24,7 @@ from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Page, read_texts, serve_page
-from safemargin.election.voter import audit_openings, is_registered
+from safemargin.election.voter import is_registered
 from safemargin.io import read_bytes, read_json, read_text, write_whole
 from safemargin.release.forecast import Forecast
 

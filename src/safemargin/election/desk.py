@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
+from safemargin.election.auditing import PreparedBallot
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.keys import parse
 from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.verify import check_board
-from safemargin.election.voter import PreparedBallot, Receipt, Wallet
+from safemargin.election.voter import Receipt, Wallet
 
 
 def hash_of(prepared: Sequence[PreparedBallot]) -> str:

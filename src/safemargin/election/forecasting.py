@@ -7,7 +7,8 @@ from pathlib import Path
 
 from safemargin.core import InputError, Progress, numpy_generator
 from safemargin.election.rehearse import made_up_roll
-from safemargin.election.setup import ElectionPlan, merge_small, read_roll
+from safemargin.election.roll import merge_small, read_roll
+from safemargin.election.setup import ElectionPlan
 from safemargin.io import read_bytes
 from safemargin.release.forecast import Forecast, forecast
 from safemargin.release.project import Project

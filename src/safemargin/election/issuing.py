@@ -18,8 +18,8 @@ from safemargin.election.keys import canonical, code_of, derive, parse, read_cod
 from safemargin.election.manifest import EVERYBODY, KnownElection
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.role import Answer, ConflictError, Role, Step, single
+from safemargin.election.roll import read_roll
 from safemargin.election.secret import Secret
-from safemargin.election.setup import read_roll
 
 
 class Registrar(Role):

@@ -22,6 +22,7 @@ from safemargin.core import InputError, OutputError
 from safemargin.election.handover import check_release
 from safemargin.election.keys import canonical, fingerprint
 from safemargin.election.manifest import KnownElection, StatedDealing, first_fault
+from safemargin.election.roll import read_roll
 from safemargin.election.secret import Secret, write_private
 from safemargin.election.service import CERTIFICATE, CERTIFICATE_KEY, KEYS, MANIFEST, open_role
 from safemargin.election.setup import (
@@ -33,7 +34,6 @@ from safemargin.election.setup import (
     public_keys,
     read_plan,
     read_public_keys,
-    read_roll,
 )
 from safemargin.election.trustee import tally_secret
 from safemargin.io import read_bytes, read_json, write_whole

@@ -1,7 +1,5 @@
 """Before an election: a plan in TOML, keys of every party, the roll, and the manifest made of them."""
 
-import csv
-import io
 import json
 import re
 from collections import Counter
@@ -34,6 +32,7 @@ from safemargin.election.manifest import (
     StatedDealing,
     first_fault,
 )
+from safemargin.election.roll import Roll, merge_small
 from safemargin.election.secret import Secret
 from safemargin.election.threshold import Dealing, evaluate, pledge_of, polynomial
 from safemargin.io import parse_toml, read_json, read_text
@@ -277,10 +276,6 @@ def read_public_keys(path: Path) -> PublicKeys:
         raise InputError(f"{path}: is not a file with the public keys of a party") from None
 
 
-Roll = Mapping[str, Mapping[str, str]]
-"""Categories of every row, by attested dimension."""
-
-
 def make_manifest(
     plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys], dealings: Mapping[str, StatedDealing]
 ) -> KnownElection:
@@ -350,24 +345,6 @@ def _manifest(
     )
 
 
-def merge_small(sizes: Mapping[str, int], kappa: int) -> dict[str, list[str]]:
-    """Groups of neighbours with at least `kappa` people each, by the numbers alone; a rest joins the last group.
-
-    >>> merge_small({"a": 3, "b": 9, "c": 12, "d": 1}, 10)
-    {'a + b': ['a', 'b'], 'c + d': ['c', 'd']}
-    """
-    groups: list[list[str]] = []
-    waiting: list[str] = []
-    for name in sizes:
-        waiting.append(name)
-        if sum(sizes[each] for each in waiting) >= kappa:
-            groups.append(waiting)
-            waiting = []
-    if waiting:
-        groups = [*groups[:-1], [*groups[-1], *waiting]] if groups else [waiting]
-    return {" + ".join(group): group for group in groups}
-
-
 def _dimension(
     plan: ElectionPlan, name: str, roll: Roll, given: Mapping[str, PublicKeys], issuers: Sequence[str]
 ) -> Dimension:
@@ -407,31 +384,3 @@ def _issuing_keys(
         "keys": {issuer: own(given[issuer].moduli) for issuer in issuers},
         "certificates": {issuer: own(given[issuer].certificates) for issuer in issuers},
     }
-
-
-def read_roll(content: bytes, name: str = "roll") -> dict[str, dict[str, str]]:
-    """A roll in CSV: a column `row` that names every person, and a column per attested dimension."""
-    try:
-        lines = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{name}: is not CSV in UTF-8 ({error})") from None
-    if not lines or "row" not in lines[0]:
-        raise InputError(f"{name}: has no rows, or no column 'row'")
-    roll: dict[str, dict[str, str]] = {}
-    for number, line in enumerate(lines, 2):
-        row = line.pop("row")
-        if not row or row in roll or None in line or None in line.values():
-            raise InputError(
-                f"{name}: line {number}: {str(row)[:60]!r}: every person needs a row and all columns, once"
-            )
-        roll[row] = dict(line)
-    return roll
-
-
-def roll_csv(roll: Roll) -> bytes:
-    """A roll as the registrar reads it."""
-    names = list(next(iter(roll.values())))
-    with io.StringIO(newline="") as file:
-        rows = ([row, *(by[name] for name in names)] for row, by in roll.items())
-        csv.writer(file, lineterminator="\n").writerows([["row", *names], *rows])
-        return file.getvalue().encode()

@@ -20,7 +20,7 @@ from safemargin.election.group import Point, Scalar, name_of
 from safemargin.election.keys import canonical
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.proofs import EMPTY, Ciphertext, is_decryption, prove_decryption
-from safemargin.election.setup import merge_small
+from safemargin.election.roll import merge_small
 from safemargin.io import natural_order
 
 Groups = dict[str, list[str]]
