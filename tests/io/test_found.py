@@ -289,3 +289,32 @@ def test_to_frame_has_every_cell() -> None:
     assert (
         list(frame.columns) == ["Region", "columns", "count", "lower", "upper", "status", "is_sum"] and len(frame) == 6
     )
+
+
+@pytest.mark.parametrize("name", ["full-time", "working age", "full time", "Pension age", "other period"])
+def test_a_column_of_counts_is_no_label_by_the_end_of_its_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"place;{name};none;Total\nN;78;x;80\nS;x;84;88\nE;39;x;43\nTotal;121;90;211\n")
+    read = safemargin.load(path)
+    assert [len(axis.categories) for axis in read.axes] == [3, 2] and len(read.gaps) == 3
+
+
+def test_units_of_sdmx_are_applied(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    head = "DATAFLOW,AREA,OBS_VALUE,OBS_STATUS,UNIT_MULT,UNIT_MEASURE\n"
+    path.write_text(f"{head}X,N,31,A,3,PS\nX,S,52,A,3,PS\nX,W,7,Q,3,PS\nX,_T,90,E,3,PS\n")
+    read = safemargin.load(path)
+    assert read.base == read.unit == 1000 and len(read.gaps) == 1
+    assert read.cells.lower.tolist()[:2] == [30_500, 51_500] and read.cells.upper.tolist()[:2] == [31_500, 52_500]
+    assert any("estimates" in note for note in read.notes)
+    for odd, reason in (
+        ("X,V,5,A,0,PS\n", "one unit"),
+        ("X,V,5,A,3,EUR\n", "one unit"),
+        ("X,V,5,A,x,PS\n", "one unit"),
+    ):
+        path.write_text(f"{head}X,N,31,A,3,PS\nX,S,52,A,3,PS\n{odd}")
+        with pytest.raises(InputError, match=reason):
+            safemargin.load(path)
+    path.write_text(f"{head}X,N,31,A,6,EUR\nX,S,52,A,6,EUR\n")
+    with pytest.raises(InputError, match="look like amounts"):
+        safemargin.load(path)

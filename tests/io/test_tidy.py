@@ -87,9 +87,9 @@ def test_rolls_totals_and_sums_over_a_hierarchy(tmp_path: Path) -> None:
     assert total.axes == () and total.codes.shape == (2, 0)
 
 
-def test_texts_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_texts_are_kept_but_for_blanks(tmp_path: Path) -> None:
     table = read_tidy(written(tmp_path, '\ufeffarea\tcount\r\n x \t1\r\n"a\tb"\t 2 \r\n\r\n'))
-    assert said(table) == [({"area": " x "}, None, 1, 1, "exact"), ({"area": "a\tb"}, None, 2, 2, "exact")]
+    assert said(table) == [({"area": "x"}, None, 1, 1, "exact"), ({"area": "a b"}, None, 2, 2, "exact")]
 
 
 def test_columns_can_be_named(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, "not gzip", "t.csv.gz")).startswith("t.csv.gz: line 1: cannot be read: ")
     with duckdb.connect() as database:
         database.execute(f"copy (select 'x' as area, -1.5 as count) to '{tmp_path}/t.parquet'")
-    assert refusal(tmp_path / "t.parquet") == "t.parquet: row 1: count = '-1.5': is not a whole number"
+    assert refusal(tmp_path / "t.parquet").startswith("t.parquet: row 1: count = '-1.5': is not a whole number; these")
 
 
 def test_a_large_roll_is_read(tmp_path: Path) -> None:

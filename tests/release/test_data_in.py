@@ -200,8 +200,12 @@ def test_a_roll_with_a_row_per_person_and_other_words(tmp_path: Path) -> None:
     table = tabulate(project(tmp_path, more='[roll]\nfiles = ["roll.csv"]\n'))
     assert table.roll[0].codes.ravel().tolist() == [0, 1, 2] and table.roll[0].counts.ravel().tolist() == [3, 1, 1]
     (tmp_path / "roll.csv").write_text("age,persons\n17,20\n40,30\n")
+    table = tabulate(project(tmp_path, more='[roll]\nfiles = ["roll.csv"]\n'))
+    assert table.roll[0].counts.ravel().tolist() == [20, 30]
+    (tmp_path / "roll.csv").write_text("age,points\n17,20\n40,30\n")
     said = refusal(tmp_path, more='[roll]\nfiles = ["roll.csv"]\n')
-    assert said.endswith("there is no column 'people'; a roll counts people, or has a row for each of them")
+    assert "there is no column 'people'; a roll counts people, or has a row for each of them" in said
+    assert said.endswith("nothing says that column 'points' counts people; call it 'people'")
 
 
 def test_another_encoding_and_a_stated_separator(tmp_path: Path) -> None:

@@ -281,3 +281,15 @@ def test_without_a_folder_a_free_name_is_taken(
     for name in ("table-suppressed", "table-suppressed-2"):
         assert run("suppress", str(table)).code == 0
         assert (tmp_path / name / "published/pattern.csv").exists()
+
+
+def test_groups_that_count_the_same_people_twice(run: Run, tmp_path: Path) -> None:
+    """`N | S` beside `N` and `S` is their sum, not a third group: the total of 8 people was published as 16."""
+    (tmp_path / "t.csv").write_text("region,count\nN,30\nS,50\nN | S,80\n")
+    assert run("suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / "out")).code == 0
+    written = "".join(path.read_text() for path in (tmp_path / "out").rglob("*.csv"))
+    assert "Total,80" in written and "160" not in written
+    for text in ("N,30\nS,50\nN | S,81\n", "N,30\nS | E,50\nN | S,80\n"):
+        (tmp_path / "t.csv").write_text(f"region,count\n{text}")
+        ran = run("suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / "out2"))
+        assert ran.code == 2 and not (tmp_path / "out2").exists()

@@ -41,7 +41,7 @@ def read_public(
 ) -> tuple[tuple[PublishedTable, ...], Onlooker, tuple[ReadTable, ...]]:
     """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables.
 
-    Also how every table was read that is not a `PublishedTable` already.
+    Also how every table was read that is not a `PublishedTable` already, rolls, facts and earlier ones included.
     """
     listed = _listed(tables)
     if not listed:
@@ -53,8 +53,9 @@ def read_public(
     reads = load_tables(files, count, option, names, list(skip), list(hierarchy), as_reading(reading))
     reads = tuple(map(_doubt_questions, reads))
     shown += tuple(table for read in reads for table in read.tables())
-    onlooker = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
-    return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option), reads
+    onlooker, known = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
+    onlooker, past = with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option)
+    return shown, onlooker, (*reads, *known, *past)
 
 
 def refuse_questions(files: Sequence[object]) -> None:

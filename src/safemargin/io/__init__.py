@@ -58,13 +58,19 @@ if TYPE_CHECKING:
     )
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
+    from safemargin.io.reading.columns import COUNTS
+    from safemargin.io.reading.footnotes import AMOUNT_WORDS
     from safemargin.io.reading.found import load, read_all
+    from safemargin.io.reading.known import inner_table, read_one, with_answers
+    from safemargin.io.reading.labels import ACROSS
     from safemargin.io.reading.options import ReadingOptions, as_reading
     from safemargin.io.reading.read import is_plain
     from safemargin.io.reading.table import ReadAxis, ReadTable, TableForm
+    from safemargin.io.reading.values import MONEY
     from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
     from safemargin.io.reading.write import can_write_back, write_back
     from safemargin.io.rows import (
+        AMOUNTS,
         MOST_LABELS,
         BadText,
         Countable,

@@ -29,14 +29,12 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-MOST_ROWS = 2_000_000_000
-"""A file of a kilobyte can say that it has more rows than there are people on Earth."""
+MOST_ROWS = 2_000_000_000  # a file of a kilobyte can say that it has more rows than there are people on Earth
 FIRST_ROWS = 100_000
 FEW_LABELS = 250
 LIBRARIES = 256 * 2**20
 """Bytes that Python and its libraries take before the first row."""
-HELD = "held"
-"""The name of data in memory inside the database."""
+HELD = "held"  # the name of data in memory inside the database
 INTERRUPTED = "Query interrupted"
 """What the `RuntimeError` says that version 2 of DuckDB makes of Ctrl-C."""
 
@@ -89,7 +87,7 @@ class DuckSource:
             if self.numbered:
                 texts = [self.fields[name] for name in columns]
                 if (counted := _counted_by_place(database, self.scan, texts)) is not None:
-                    return Profiles(columns, *counted)
+                    return Profiles(columns, *counted).with_same_labels(values)
             database.execute(
                 f"create temp table profile as select {wanted}, {self.number} as n from {self.scan} group by all"
             )
@@ -103,7 +101,7 @@ class DuckSource:
         table = np.empty((len(counts), len(keys)), dtype=np.int64)
         for column, key in enumerate(keys):
             table[:, column] = counted_rows[key]
-        return Profiles(columns, labels, table, counts)
+        return Profiles(columns, labels, table, counts).with_same_labels(values)
 
     def survey(self) -> Survey:
         """A first look at every column."""
@@ -288,13 +286,17 @@ def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSour
     # Categories are texts: a column from the name of a folder is not made a number or a date.
     options = "hive_partitioning=true, hive_types_autocast=false" if partitioned else "hive_partitioning=false"
     scan = f"read_parquet({files}, {options})"
-    names = described(path, scan, parts)
-    check_names(path, list(names))
     with connected(path, parts=parts) as database:
+        columns = database.execute(f"describe select * from {scan}").fetchall()
         ((rows,),) = database.execute(f"select sum(num_rows)::bigint from parquet_file_metadata({files})").fetchall()
+        stated = database.execute(f"select name, num_children from parquet_schema({files}) where file_name = "
+                                  f"(select min(file_name) from parquet_schema({files}))").fetchall()  # fmt: skip
+    if not any(children for _, children in stated[1:]):  # DuckDB renames the second column of a name
+        check_names(path, [name for name, _ in stated[1:]])
+    check_names(path, [name for name, *_ in columns])
     if rows > MOST_ROWS:
         raise TooLargeError(f"{path}: says that it has {rows:,} rows, more than {MOST_ROWS:,}")
-    fields = {name: quoted(name) for name in names}
+    fields = {name: _stored_text(quoted(name), kind) for name, kind, *_ in columns}
     return DuckSource(path, scan, fields, numbered=True, parts=parts, stamps=stamps)
 
 
@@ -362,6 +364,13 @@ def _frame_text(column: str, kind: str) -> str:
         absent = "" if kind.startswith("DECIMAL") else f"when isnan({column}) then null "
         return f"case {absent}when {is_whole} then {column}::bigint::varchar else {column}::varchar end"
     return column
+
+
+def _stored_text(column: str, kind: str) -> str:
+    """A column of a Parquet file as a CSV file would hold it: 1.0 is 1, NaN is absent, bytes are texts."""
+    if kind == "BLOB":
+        return f"decode({column})"
+    return column if kind == "BOOLEAN" else _frame_text(column, kind)
 
 
 def _rows_as_columns(data: object, path: Path) -> tuple[list[str], list[list[str | None]]]:

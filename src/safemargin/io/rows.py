@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from safemargin.core import UNBOUNDED, BoolArray, InputError, IntArray
+from safemargin.core import BoolArray, InputError, IntArray
+from safemargin.io.same_labels import one_spelling, spelling_notes
 
 MOST_LABELS = 100_000
 """More distinct values than this in a column that is counted by: an identifier, not an axis."""
@@ -24,6 +25,11 @@ VALUE, PROTECTION = "OBS_VALUE", "PROTECTION"
 """The columns of counts and of how each was published, in SDMX-CSV and in PX files as we read them."""
 FORMULA = ("=", "+", "-", "@")
 """Signs at which a spreadsheet takes a label for a formula."""
+MOST_PEOPLE = 20_000_000_000
+"""No count of people is larger."""
+AMOUNTS = "these look like amounts, not counts of people; use a tool for magnitude tables (p % rule, dominance rule)"
+"""Why numbers that are no counts are refused, and what to use instead."""
+_AMBIGUOUS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -38,17 +44,19 @@ def whole_number(text: str) -> int:
     (3, 1000)
     """
     plain = text.strip()
-    if plain.isascii() and plain.isdigit() and len(plain) <= 15:
+    if plain.isascii() and plain.isdigit() and len(plain) <= 10:
         return int(plain)
     if not _NUMBER.fullmatch(plain):
         raise BadText("is not finite" if is_number(plain) else "is not a number")
+    if _AMBIGUOUS.fullmatch(plain):
+        raise BadText("may be thousands or a fraction; write it without the dot")
     value = Decimal(plain)
     if value != value.to_integral_value():
-        raise BadText("is not a whole number")
+        raise BadText(f"is not a whole number; {AMOUNTS}")
     if value < 0:
         raise BadText("is negative")
-    if value > UNBOUNDED:
-        raise BadText(f"is larger than {UNBOUNDED}")
+    if value > MOST_PEOPLE:
+        raise BadText(f"is larger than any number of people; {AMOUNTS}")
     return int(value)
 
 
@@ -77,6 +85,8 @@ class Profiles:
     labels: tuple[tuple[str, ...], ...]
     codes: IntArray
     counts: IntArray
+    notes: tuple[str, ...] = ()
+    """Which labels look the same and are one."""
 
     def column(self, name: str) -> tuple[tuple[str, ...], IntArray]:
         """The labels and the codes of one column."""
@@ -100,7 +110,17 @@ class Profiles:
         position, codes = self.columns.index(name), self.codes.copy()
         codes[:, position] = np.array([places[text] for text in texts], dtype=np.int64)[codes[:, position]]
         labels = (*self.labels[:position], tuple(places), *self.labels[position + 1 :])
-        return Profiles(self.columns, labels, codes, self.counts)
+        return Profiles(self.columns, labels, codes, self.counts, self.notes)
+
+    def with_same_labels(self, values: Collection[str] = ()) -> "Profiles":
+        """The same rows, with labels that look the same as one; columns in `values` hold no labels."""
+        found, notes = self, list(self.notes)
+        for name in self.columns:
+            texts = self.labels[self.columns.index(name)]
+            if name not in values and (plain := tuple(one_spelling(texts))) != texts:
+                notes += [f"{note}." for note in spelling_notes(name, texts)]
+                found = found.relabelled(name, plain)
+        return replace(found, notes=tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -128,7 +148,8 @@ def numbered_profiles(
         if name not in values:
             check_labels(path, name, len(seen))
     coded = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
-    return Profiles(columns, tuple(tuple(seen) for seen in numbers), coded, np.array(counts, dtype=np.int64))
+    found = Profiles(columns, tuple(tuple(seen) for seen in numbers), coded, np.array(counts, dtype=np.int64))
+    return found.with_same_labels(values)
 
 
 class Countable(Protocol):
@@ -191,6 +212,9 @@ class Sheet:
     columns: Mapping[str, Sequence[str]]
     rows: Sequence[int]
     row_word: str = "line"
+    base: int = 1
+    """What its counts are rounded to, where it states a unit."""
+    notes: tuple[str, ...] = ()
 
     def without(self, column: str, value: str) -> "Sheet":
         """The sheet less the rows that hold `value` in `column`."""
@@ -199,7 +223,7 @@ class Sheet:
         if not keep:
             raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
         columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
-        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
+        return replace(self, columns=columns, rows=[self.rows[row] for row in keep])
 
     def place(self, row: int) -> str:
         """Where a row stands."""

@@ -98,16 +98,18 @@ def onlooker_from_files(
     count: str,
     option: str,
     knows_rule: bool = False,
-) -> Onlooker:
-    """Who sees the tables and knows what these files say."""
-    rolls, facts = _known(roll or [], "people", option), _known(fact or [], count, option)
-    check_facts(facts, (*tables, *rolls), option)
-    return Onlooker("public", rolls, facts, knows_rule)
+) -> tuple[Onlooker, tuple[ReadTable, ...]]:
+    """Who sees the tables and knows what these files say, and how each of them was read."""
+    rolls, facts = read_known(roll or [], "people", option, "roll"), read_known(fact or [], count, option, "fact")
+    known = tuple(table for read in facts for table in read.tables())
+    people = tuple(table for read in rolls for table in read.tables())
+    check_facts(known, (*tables, *people), option)
+    return Onlooker("public", people, known, knows_rule), (*rolls, *facts)
 
 
-def _known(files: Sequence[object], count: str, option: str) -> tuple[PublishedTable, ...]:
+def read_known(files: Sequence[object], count: str, option: str, role: str) -> tuple[ReadTable, ...]:
     """The rolls or facts in `files`. A sign in place of a number is refused: they are what somebody knows."""
-    reads = load_tables(files, count, option)
+    reads = tuple(_in_role(read, role) for read in load_tables(files, count, option))
     for read in reads:
         for row in read.gaps.tolist():
             symbol = read.symbols[row] if row < len(read.symbols) else ""
@@ -115,17 +117,23 @@ def _known(files: Sequence[object], count: str, option: str) -> tuple[PublishedT
             if symbol and line >= 0 and read.cells.upper[row] == UNBOUNDED:
                 place = f"{read.form.path or read.name}: line {line}"
                 raise InputError(f"{place}: {read.form.counts or count} = {symbol[:60]!r}: is not a number of people")
-    return tuple(table for read in reads for table in read.tables())
+    return reads
+
+
+def _in_role(read: ReadTable, role: str) -> ReadTable:
+    """A table in its role; one that is called a roll counts people, whatever its column of counts is called."""
+    cells = replace(read.cells, measure="people") if "roll" in role and not read.cells.options else read.cells
+    return replace(read, cells=cells, role=role)
 
 
 def with_earlier_tables(
     onlooker: Onlooker, earlier: Sequence[object] | None, rolls: Sequence[object] | None, count: str, option: str
-) -> Onlooker:
-    """The onlooker with the earlier tables in mind."""
+) -> tuple[Onlooker, tuple[ReadTable, ...]]:
+    """The onlooker with the earlier tables in mind, and how each of these was read."""
     if not earlier:
         if rolls:
             raise InputError("--earlier-roll: name the tables published then with --earlier")
-        return onlooker
+        return onlooker, ()
     if not rolls or not onlooker.roll:
         raise InputError("--earlier: give --roll and --earlier-roll, so that those who came and went are known")
     # A folder of an earlier release stands for all of its tables.
@@ -137,9 +145,11 @@ def with_earlier_tables(
     ]
     names = [folder.parent.name if folder.name == "published" else folder.name for folder in folders]
     cycle = names[0] if names and len(earlier) == 1 else "the earlier tables"
-    before = _known(rolls, "people", option)
-    past = recall(read_tables(files, count, option), cycle, before, onlooker.roll)
-    return replace(onlooker, past=past)
+    before = read_known(rolls, "people", option, "earlier roll")
+    shown = tuple(replace(read, role="earlier") for read in load_tables(files, count, option))
+    tables = tuple(table for read in shown for table in read.tables())
+    people = tuple(table for read in before for table in read.tables())
+    return replace(onlooker, past=recall(tables, cycle, people, onlooker.roll)), (*shown, *before)
 
 
 def _tables_in(folder: Path) -> list[Path]:

@@ -20,6 +20,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io.rows import BadText, Sheet, check_columns, check_labels, is_finite, unquoted, whole_number
+from safemargin.io.same_labels import plain_label, same_label
 
 T = TypeVar("T")
 
@@ -57,14 +58,14 @@ def tidy_table(
         axes = tuple(name for name in sheet.columns if name not in {*RESERVED, count, option})
     check_columns(sheet.path, sheet.columns, axes)
     parsers = {name: _inside(codes) for name, codes in (wider or {}).items()}
-    coded = [_coded(sheet, name, parsers.get(name, _group)) for name in axes]
+    coded = [_coded(sheet, name, parsers.get(name, _groups())) for name in axes]
     for name, (listed, _) in zip(axes, coded, strict=True):
         check_labels(sheet.path, name, len(listed))
     codes = np.column_stack([np.zeros((len(sheet.rows), 0), dtype=np.int64), *(column for _, column in coded)])
     options: tuple[str, ...] = ()
     chosen: IntArray = np.full(len(sheet.rows), -1, dtype=np.int64)
     if option in sheet.columns:
-        options, chosen = _coded(sheet, option, _answer)
+        options, chosen = _coded(sheet, option, _answers())
     _check_repeated(sheet, np.column_stack([codes, chosen + 1]))
     groups = tuple(distinct for distinct, _ in coded)
     merged = np.zeros(len(sheet.rows), dtype=bool)
@@ -113,8 +114,18 @@ def _coded(sheet: Sheet, column: str, parse: Callable[[str], T]) -> tuple[tuple[
     return tuple(places), np.array([known[text] for text in texts], dtype=np.int64)
 
 
+def _groups() -> Callable[[str], Group]:
+    """What reads the groups of one column: categories that look the same are one, in the spelling of the first."""
+    spelling: dict[str, str] = {}
+
+    def parse(text: str) -> Group:
+        return frozenset(spelling.setdefault(same_label(member), member) for member in _group(text))
+
+    return parse
+
+
 def _group(text: str) -> Group:
-    members = unquoted(text).split(JOINER)
+    members = [plain_label(member) for member in unquoted(text).split(JOINER)]
     if "" in members:
         raise BadText("a category is empty")
     if len(set(members)) < len(members):
@@ -134,10 +145,15 @@ def _inside(wider: Mapping[str, Group]) -> Callable[[str], Group]:
     return parse
 
 
-def _answer(text: str) -> str:
-    if not text:
-        raise BadText("the option is empty")
-    return unquoted(text)
+def _answers() -> Callable[[str], str]:
+    spelling: dict[str, str] = {}
+
+    def parse(text: str) -> str:
+        if not (plain := plain_label(unquoted(text))):
+            raise BadText("the option is empty")
+        return spelling.setdefault(same_label(plain), plain)
+
+    return parse
 
 
 def _check_repeated(sheet: Sheet, codes: IntArray) -> None:

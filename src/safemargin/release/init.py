@@ -11,6 +11,7 @@ from pathlib import Path
 
 from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, tables_in
+from safemargin.release.amounts import refuse_amounts
 from safemargin.release.columns import DataSection
 from safemargin.release.guess import AxisGuess, Guess, Hints, guess
 from safemargin.release.layout import CountLayout, side_by_side
@@ -134,6 +135,7 @@ def propose_project(
     survey = source.survey()
     if survey.rows == 0:
         raise InputError(f"{path}: the table is empty")
+    refuse_amounts(path, survey, count)
     hints = Hints(answer, _matching(path, survey, answers), count)
     wide = side_by_side(survey) if hints == Hints() else None
     if wide is not None:

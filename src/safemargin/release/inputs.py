@@ -14,6 +14,7 @@ import numpy as np
 from safemargin.core import (
     InputError,
     Onlooker,
+    PublishedTable,
     Table,
     Target,
     frozen,
@@ -29,11 +30,8 @@ from safemargin.io import (
     check_project_facts,
     is_address,
     open_data,
-    read_many,
+    read_one,
     twice_in,
-)
-from safemargin.release.axes import (
-    renamed,
 )
 from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.microdata import (
@@ -44,6 +42,7 @@ from safemargin.release.microdata import (
 )
 from safemargin.release.project import LedgerSection, Project
 from safemargin.release.recording import Book, bands_of, remember, wave_notes
+from safemargin.release.rolls import reading_notes, renamed
 from safemargin.release.sealed import tabulate_elections
 
 
@@ -67,7 +66,7 @@ def _tabulate(project: Project, source: Countable | None) -> tuple[Table, tuple[
     if project.data is not None:
         table, notes = tabulate_microdata(project, project.data, source)
     elif project.tallies is not None:
-        table = tabulate_elections(project, project.tallies)
+        table, notes = tabulate_elections(project, project.tallies)
     else:
         raise InputError("data and tallies: give exactly one of the sections [data] and [tallies]")
     for onlooker in project.onlookers:
@@ -126,7 +125,9 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
     said = () if book is None else book.notes
-    said = (*notes, *said, *lock_notes(project), *wave_notes(book))
+    held = dict.fromkeys(path for section in project.onlookers for path in section.facts)
+    facts = [note for path in held for note in reading_notes(read_one(path))]
+    said = (*notes, *facts, *said, *lock_notes(project), *wave_notes(book))
     return Inputs(project, table, onlookers_of(project, table, book), book, said)
 
 
@@ -175,8 +176,8 @@ def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onl
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     stated = [section.correlations for section in project.onlookers if section.correlations is not None]
     files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])
-    facts = {path: renamed(fact, project) for path, fact in zip(files, read_many(files), strict=True)}
-    check_project_facts(tuple(facts.values()), table.schema)
+    facts = {path: tuple(renamed(fact, project) for fact in read_one(path).tables()) for path in files}
+    check_project_facts([fact for held in facts.values() for fact in held], table.schema)
     onlookers = []
     for section in project.onlookers:
         onlooker = _widened(onlooker_with_roll(table, section.composition, section.name, section.knows_rule), table)
@@ -185,15 +186,21 @@ def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onl
             rolls = roll_of(table, section.composition)
             by_group = book.section.assume == "groups"
             past = remember(book.tied, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
-        correlations = None if section.correlations is None else facts[section.correlations]
+        correlations = None if section.correlations is None else _one_of(section.correlations, facts)
         if correlations is not None and not (correlations.is_exact and correlations.options):
             raise InputError(f"{section.correlations}: correlations need exact counts in 'count', by 'option'")
-        held = tuple(facts[path] for path in section.facts)
+        held = tuple(fact for path in section.facts for fact in facts[path])
         onlooker = replace(
             onlooker, facts=held, past=past, apart=apart, correlations=correlations, posterior=section.posterior
         )
         onlookers.append(onlooker)
     return tuple(onlookers)
+
+
+def _one_of(path: Path, facts: Mapping[Path, tuple[PublishedTable, ...]]) -> PublishedTable:
+    if len(facts[path]) > 1:
+        raise InputError(f"{path}: has sums beside the counts; correlations need the counts of groups alone")
+    return facts[path][0]
 
 
 def _widened(onlooker: Onlooker, table: Table) -> Onlooker:

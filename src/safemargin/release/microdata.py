@@ -21,6 +21,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io import (
+    AMOUNT_WORDS,
     BadText,
     Countable,
     Profiles,
@@ -31,11 +32,20 @@ from safemargin.io import (
     suffix,
     whole_number,
 )
-from safemargin.release.axes import TidyFile, build_axis, build_rolls, nest, read_rolls, recode, seen_categories
+from safemargin.release.amounts import refuse_amounts
+from safemargin.release.axes import build_axis, nest, recode, seen_categories
 from safemargin.release.columns import SKIP, DataSection
 from safemargin.release.option_columns import OptionColumns, count_matrix
 from safemargin.release.project import Project
+from safemargin.release.rolls import TidyFile, build_rolls, read_rolls
 from safemargin.ui import plural
+
+FEW_ROWS = 1000
+"""Rows of a file that may be a table of amounts; larger ones are records."""
+
+
+def _is_amount(name: str) -> bool:
+    return AMOUNT_WORDS.search(name) is not None
 
 
 def open_records(data: DataSection) -> Countable:
@@ -56,7 +66,8 @@ def read_records(
     banded = [project.column(name) for name in project.axes if project.coding(name).bands]
     silent = [data.answer] if data.skips_blank else []
     wanted = tuple(dict.fromkeys([*columns, *data.contest, *data.skip, *silent]))
-    profiles, notes = opened.profiles(wanted, [*banded, *values, *data.contest, *data.skip]), []
+    profiles = opened.profiles(wanted, [*banded, *values, *data.contest, *data.skip])
+    notes = [*profiles.notes]
     for column, value in data.contest.items():
         kept = _having(profiles, column, (value,))
         if not kept.any():
@@ -111,6 +122,10 @@ def tabulate_microdata(
         numbers = [*data.side_by_side.used(getattr(source, "columns", ()))]
     asked = tuple(dict.fromkeys([*_columns(project), *([data.answer] if data.answer else []), *numbers]))
     profiles, notes = read_records(project, data, asked, source, numbers)
+    notes = (*notes, *(note for file in rolls for note in file.notes))
+    surveyed = getattr(source, "survey", None)
+    if surveyed is not None and int(profiles.counts.sum()) <= FEW_ROWS and any(map(_is_amount, source.columns)):  # type: ignore[attr-defined]
+        refuse_amounts(data.place, surveyed())
     if data.side_by_side is not None:
         options, chosen, people, profiles = _counted(project, data, data.side_by_side, profiles)
     else:

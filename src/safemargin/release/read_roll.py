@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.core import Axis, InputError, IntArray, Schema, Table, Tally, frozen
 from safemargin.io import Countable, Profiles, natural_order
-from safemargin.release.axes import TidyFile, build_axis, build_rolls, occupied, read_rolls
+from safemargin.release.axes import build_axis, occupied
 from safemargin.release.columns import DataSection
 from safemargin.release.microdata import (
     coded_axis,
@@ -19,6 +19,7 @@ from safemargin.release.microdata import (
 )
 from safemargin.release.population import CountedPopulation
 from safemargin.release.project import Project
+from safemargin.release.rolls import TidyFile, build_rolls, read_rolls
 
 
 def read_population(
@@ -30,7 +31,8 @@ def read_population(
     if files:
         axes = tuple(_axis_of_rolls(project, files, name) for name in project.axes)
         schema = Schema(axes, tuple(options), is_scale)
-        roll, notes = build_rolls(files, schema, ()), _without_areas(project)
+        roll = build_rolls(files, schema, ())
+        notes = (*_without_areas(project), *(note for file in files for note in file.notes))
     else:
         assert project.data is not None  # sealed tallies have a roll
         axes, counted, notes = _people_in_data(project, project.data, source)

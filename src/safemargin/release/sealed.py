@@ -9,9 +9,10 @@ import numpy as np
 
 from safemargin.core import Inconsistency, InputError, Schema, Table, Tally, frozen
 from safemargin.io import natural_order, read_sheet, tidy_table
-from safemargin.release.axes import TidyFile, build_axis, build_rolls, open_tidy, read_rolls, tally
+from safemargin.release.axes import build_axis
 from safemargin.release.option_columns import melted
 from safemargin.release.project import Project, TalliesSection
+from safemargin.release.rolls import TidyFile, build_rolls, open_counts, open_tidy, read_rolls, tally
 
 
 class InconsistencyWarning(UserWarning):
@@ -26,8 +27,8 @@ class SealedElection:
     totals: tuple[int, ...]
 
 
-def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
-    """Votes by each axis alone and in total, and the roll."""
+def tabulate_elections(project: Project, tallies: TalliesSection) -> tuple[Table, tuple[str, ...]]:
+    """Votes by each axis alone and in total, and the roll; and sentences about how files were read."""
     rolls = read_rolls(project, project.roll_files)
     files = {name: _open_election(project, tallies, name) for name in project.axes}
     total = _open_total(project, tallies)
@@ -64,7 +65,8 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
         estimate = estimate_inconsistency([election.totals for election in elections], binding.totals, people)
         by_axis = {axis.name: election.totals for axis, election in zip(axes, elections, strict=True)}
         inconsistency = Inconsistency(rate, by_axis, estimate, tallies.turnout == "apart")
-    return Table(schema, (*votes, tier0), roll, inconsistency)
+    notes = (note for file in (*files.values(), *([total] if total else []), *rolls) for note in file.notes)
+    return Table(schema, (*votes, tier0), roll, inconsistency), tuple(notes)
 
 
 def _open_election(project: Project, tallies: TalliesSection, name: str) -> TidyFile:
@@ -79,9 +81,9 @@ def _open_election(project: Project, tallies: TalliesSection, name: str) -> Tidy
 
 
 def _open_tally(path: Path, project: Project, tallies: TalliesSection) -> TidyFile:
-    """A tidy tally, or one with a column of counts per option."""
+    """A tally in any form, or one with a column of counts per option that the project names."""
     if tallies.options is None:
-        return open_tidy(path, project)
+        return open_counts(path, project)
     sheet = read_sheet(path)
     wide = not {"option", "count"} <= set(sheet.columns)
     return open_tidy(path, project, tidy_table(melted(sheet, tallies.options) if wide else sheet))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import Hierarchy, InputError, Lattice, lattice
+from safemargin.core import JOINER, Hierarchy, InputError, Lattice, lattice
 from safemargin.io import (
     TOTAL,
     ReadAxis,
@@ -54,6 +54,8 @@ def _is_tidy(source: object, count: str | None) -> bool:
     if count is not None and count not in sheet.columns:
         return True  # whoever reads it by its names says that there is no such column
     counted = count or count_column(tuple(sheet.columns))
+    if any(JOINER in text for name, texts in sheet.columns.items() if name != counted for text in set(texts)):
+        return False  # groups of several categories, which others may list once more
     return counted is not None and is_plain(sheet, counted) and len(sheet.columns) > 1
 
 
@@ -83,6 +85,12 @@ def _label(axis: ReadAxis, code: int) -> str:
 
 
 def _tree(name: str, axis: ReadAxis) -> Hierarchy:
+    groups: dict[str, str] = {}
+    wholes = {axis.total, *(parent for parent, _ in axis.splits)}
+    for text in (text for code, text in enumerate(axis.labels) if code not in wholes):
+        for member in text.split(JOINER):
+            if (other := groups.setdefault(member.strip(), text)) != text:
+                raise InputError(f"{name}: {axis.name} = {text!r} and {other!r} share a category; count everybody once")
     if axis.partial:
         whole = axis.labels[axis.partial[0]]
         raise InputError(f"{name}: {axis.name} = {whole!r}: parts are not listed; suppress needs all of them")

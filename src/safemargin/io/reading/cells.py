@@ -14,6 +14,7 @@ from safemargin.io.reading.labels import SUM, Labels
 from safemargin.io.reading.options import ReadingOptions
 from safemargin.io.reading.sums import TOTAL, total_among
 from safemargin.io.reading.values import Value
+from safemargin.io.same_labels import spelling_notes
 
 HIDDEN_WORDS = ("suppressed", "u", "m", "c", "confidential", "secret", "true", "x", "q", "s")
 """What a status column says of a suppressed count; capitals or not."""
@@ -66,6 +67,8 @@ def find_cells(
     found = SheetCells(axes, labels_of, codes, lower, upper, hidden, dashes, symbols, spots)
     if rows.inside:
         found.inside[0] = rows.inside
+    for name, texts in zip(axes, labels_of, strict=True):
+        found.notes += spelling_notes(name, texts)
     if any(value.mark for value in values):
         marks = sorted({value.mark for value in values if value.mark})
         found.notes.append(f"ignored the marks {', '.join(marks)} after numbers")

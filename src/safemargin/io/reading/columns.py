@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from safemargin.core import InputError
-from safemargin.io.reading.footnotes import AMOUNTS
-from safemargin.io.reading.frame import Frame
+from safemargin.io.reading.footnotes import AMOUNT_WORDS
+from safemargin.io.reading.frame import YEARS, Frame
 from safemargin.io.reading.grid import shown
 from safemargin.io.reading.values import MONEY
+from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 
 COUNTS = (
     *("count", "counts", "freq", "frequency", "n", "values", "value", "people", "persons", "obs_value", "number"),
@@ -44,9 +45,7 @@ LABELS = re.compile(
     re.I,
 )
 RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))
-MOST_PEOPLE = 20_000_000_000
-REFUSED = "these look like amounts, not counts of people"
-INSTEAD = "use a tool for magnitude tables (p % rule, dominance rule), or name a column of whole counts with --count"
+INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
 
 @dataclass
@@ -159,22 +158,26 @@ def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
 def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
     """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
     looked = [chosen] if chosen is not None else list(frame.measured)
-    few = len(looked) <= 2 or sum(AMOUNTS.search(found.name(c)) is not None for c in looked) > 1
+    few = len(looked) <= 2 or sum(AMOUNT_WORDS.search(found.name(c)) is not None for c in looked) > 1
     for c in looked:
         name = found.name(c)
         whole = all(frame.values[r, c].is_whole for r in frame.body if frame.values[r, c].kind == "number")
-        if (word := AMOUNTS.search(name) or MONEY.search(name)) and (few or not whole) and not (chosen == c and whole):
-            raise InputError(f"{frame.grid.name}: column {name!r}: {REFUSED} ({word[0]!r}); {INSTEAD}")
+        if (
+            (word := AMOUNT_WORDS.search(name) or MONEY.search(name))
+            and (few or not whole)
+            and not (chosen == c and whole)
+        ):
+            raise InputError(f"{frame.grid.name}: column {name!r}: {INSTEAD} ({word[0]!r})")
         for r in frame.body:
             value = frame.values[r, c]
             if value.kind == "number" and value.number is not None and not -MOST_PEOPLE <= value.number <= MOST_PEOPLE:
-                raise fault(frame, r, c, f"is larger than any number of people; {REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"is larger than any number of people; {INSTEAD}")
     for r in frame.body:
         for c in range(frame.grid.width):
             if frame.values[r, c].kind == "text" and re.fullmatch(
                 r"[€$£¥]\s?[0-9.,' ]+|[0-9.,' ]+\s?(?:€|EUR|USD|\$|£)", frame.values[r, c].symbol
             ):
-                raise fault(frame, r, c, f"{REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"{INSTEAD}")
 
 
 def fault(frame: Frame, row: int, column: int, reason: str) -> InputError:
@@ -237,6 +240,23 @@ def _keys(frame: Frame, texts: Sequence[int], numeric: Sequence[int]) -> list[in
     return keys
 
 
+def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
+    """Whether a column of numbers holds labels by its name: `year`, `age`, `area code`.
+
+    `full-time` and `working age` name counts as well: of a name of several words the numbers must repeat, or be years.
+    A column with a gap holds no labels.
+    """
+    name = found.name(column)
+    values = [frame.values[r, column] for r in frame.body]
+    if not LABELS.search(name) or not all(value.kind == "number" and value.is_whole for value in values):
+        return False
+    if _repeats(frame, column) or all(int(value.number or 0) in YEARS for value in values):
+        return True
+    if re.search(r"[ _.-]", name.strip()):
+        return re.search(r"(?:code|id|nr|zip|plz|postcode|nuts|nace|isco)$", name, re.I) is not None
+    return True
+
+
 def _repeats(frame: Frame, column: int) -> bool:
     """Whether a column of numbers repeats its values, as labels do."""
     texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
@@ -258,7 +278,7 @@ def _distinct(frame: Frame, columns: Sequence[int]) -> bool:
 def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: list[int], plain: dict[str, int]) -> None:
     """Labels and counts where nobody says which is which."""
     named = [plain[name] for name in COUNTS if name in plain and plain[name] in measured]
-    codes = [c for c in measured if LABELS.search(found.name(c)) and c not in named]
+    codes = [c for c in measured if c not in named and _is_code(frame, found, c)]
     if found.ends is not None and not named:
         found.labels, found.counts = sorted([*texts, *codes]), []
         return
@@ -284,7 +304,17 @@ def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: li
             counts.remove(c)
     if len(counts) == 1 and keys and not (texts or codes or named):
         found.doubts.append(f"column {found.name(counts[0])!r} is taken for the counts, and nothing says so")
+    _doubt_codes(frame, found, texts, codes, counts)
     found.labels, found.counts = sorted(keys), counts
+
+
+def _doubt_codes(frame: Frame, found: TableColumns, texts: list[int], codes: list[int], counts: list[int]) -> None:
+    """Doubt numbers that are labels by name alone: rows differ without them, and no number repeats."""
+    for c in codes if texts and counts and _distinct(frame, texts) else ():
+        years = all(int(frame.values[r, c].number or 0) in YEARS for r in frame.body)
+        if not _repeats(frame, c) and not years and not re.search(r"(?:code|id|nr|zip|plz|nuts|nace|isco|geo)$",
+                                                                  found.name(c), re.I):  # fmt: skip
+            found.doubts.append(f"column {found.name(c)!r} is taken for labels by its name, and may hold counts")
 
 
 def _check_whole(frame: Frame, found: TableColumns) -> None:
@@ -293,6 +323,6 @@ def _check_whole(frame: Frame, found: TableColumns) -> None:
         for r in frame.body:
             value = frame.values[r, c]
             if isinstance(value.number, Decimal):
-                raise fault(frame, r, c, f"is not a whole number; {REFUSED}; {INSTEAD}")
+                raise fault(frame, r, c, f"is not a whole number; {INSTEAD}")
             if value.number is not None and value.number < 0:
                 raise fault(frame, r, c, "is negative")

@@ -48,7 +48,7 @@ _THOUSANDS = re.compile(
     re.I,
 )
 _MILLIONS = re.compile(r"\bin millions?\b|\(millions?\)|\bin mio\.?\b|\ben millions\b", re.I)
-AMOUNTS = re.compile(
+AMOUNT_WORDS = re.compile(
     r"turnover|revenue|sales\b|income|wage|salar|earning|expenditure|spending|gdp\b|gross value|value added|profit|"
     r"invest|payroll|tax (?:paid|revenue)|umsatz|einkommen|erlös|chiffre d'affaires|revenu\b|ingresos|fatturato|omzet|"
     r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|kosten|budget|price|euros?\b|dollars?\b",
@@ -102,7 +102,7 @@ def explained(texts: Sequence[str]) -> Explained:
             base = int(digits) if digits and 1 < int(digits) <= 100_000 else base
             is_random |= bool(_RANDOM.search(text))
         unit = 1_000_000 if _MILLIONS.search(text) else 1_000 if _THOUSANDS.search(text) else unit
-        if not amounts and (found := AMOUNTS.search(text) or MONEY.search(text)):
+        if not amounts and (found := AMOUNT_WORDS.search(text) or MONEY.search(text)):
             amounts = found[0]
     return Explained(gaps, frozenset(zeros), base, is_random, unit, amounts)
 

@@ -74,18 +74,19 @@ def read_all(
     skip: Sequence[tuple[str, str]] = (),
     hierarchies: Hierarchies | None = None,
     reading: ReadingOptions | None = None,
+    trusted: bool = False,
 ) -> tuple[ReadTable, ...]:
     """The tables of all files: tidy ones, the outputs of other tools, and tables as they are found.
 
     `count` and `option` name the columns of counts and answers, `axes` those of axes. A folder or pattern stands for
-    all tables in it.
+    all tables in it. With `trusted`, sums of tidy tables have a name.
     """
     reading = reading or ReadingOptions()
     items = [item for file in files for item in _expanded(file)]
     reads: list[ReadTable] = []
     for number, item in enumerate(items, 1):
         name = f"table {number}" if len(items) > 1 else "table"
-        reads += _tables_of(item, name, count, option, axes, skip, hierarchies or {}, reading)
+        reads += _tables_of(item, name, count, option, axes, skip, hierarchies or {}, reading, trusted)
     reads = _linked(reads)
     names = dict.fromkeys(axis.name for read in reads for axis in read.axes)
     for axis_name in hierarchies or {}:
@@ -128,18 +129,29 @@ def _may_be_table(path: Path) -> bool:
 
 def _tables_of(
     item: object, name: str, count: str, option: str, axes: tuple[str, ...] | None, skip: Sequence[tuple[str, str]],
-    hierarchies: Hierarchies, reading: ReadingOptions,
+    hierarchies: Hierarchies, reading: ReadingOptions, trusted: bool,
 ) -> list[ReadTable]:  # fmt: skip
     sheet = None
     if not reading.is_about_layout or (isinstance(item, Path) and suffix(item) in BY_SHEET):
         sheet = _sheet(item, name, count)
     if sheet is not None:
         found = read_sheet_table(
-            sheet, count=count, option=option, axes=axes, skip=skip, hierarchies=hierarchies, reading=reading
+            sheet,
+            count=count,
+            option=option,
+            axes=axes,
+            skip=skip,
+            hierarchies=hierarchies,
+            reading=reading,
+            trusted=trusted,
         )
         if found is not None:
             return [found]
     grids = grids_of(item, name, reading)
+    if any(cell == "UNIT_MULT" for grid in grids for cell in (grid.rows or ((),))[0]):
+        raise InputError(
+            f"{grids[0].name}: states units (UNIT_MULT), which plain SDMX-CSV alone may: no options, no symbols"
+        )
     reads, failed = [], []
     for grid in grids:
         try:

@@ -8,11 +8,12 @@ heading.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from safemargin.core import InputError
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
-from safemargin.io.reading.values import Style, Value, number_style, read_value
+from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
 YEARS = range(1800, 2201)
 FOOT = re.compile(
@@ -48,7 +49,9 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
     grid = without_empty(grid)
     if not grid.rows:
         raise InputError(f"{grid.name}: the table is empty")
-    style = number_style((cell for row in grid.rows for cell in row if isinstance(cell, str)), decimal, thousands)
+    texts = [cell for row in grid.rows for cell in row if isinstance(cell, str)]
+    foreign = other_digits(texts) and not any(isinstance(cell, int | Decimal) for row in grid.rows for cell in row)
+    style = replace(number_style(texts, decimal, thousands), other_digits=foreign)
     notes = list(grid.notes)
     if grid.head is not None and header is None:
         head, body, titles, footers = _typed_parts(grid)
@@ -60,16 +63,18 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
         skipped += [f"{columns} empty columns" if columns > 1 else "an empty column"] if columns else []
         notes.append(f"skipped {' and '.join(skipped)}")
     grid, head, body = _shifted(grid, head, body)
+    body, dropped = _without_repeats(grid, style, head, body)
+    notes += dropped
     values = {(r, c): read_value(grid.rows[r][c], style) for r in body for c in range(grid.width)}
-    texts = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
-    if texts:
-        notes.append(f"skipped {len(texts)} {'line' if len(texts) == 1 else 'lines'} of title and notes")
+    lines = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
+    if lines:
+        notes.append(f"skipped {len(lines)} {'line' if len(lines) == 1 else 'lines'} of title and notes")
     return Frame(
         grid,
         tuple(head),
         tuple(body),
-        tuple(texts[: len(titles)]),
-        tuple(texts[len(titles) :]),
+        tuple(lines[: len(titles)]),
+        tuple(lines[len(titles) :]),
         style,
         values,
         _measured(grid, body, values),
@@ -120,6 +125,21 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
     return head, body, titles, list(range(last + 1, len(grid.rows)))
 
 
+def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: list[int]) -> tuple[list[int], list[str]]:
+    """The body less rows that repeat the header, as on every page, and less rows of shares below rows of counts."""
+    names = [grid.rows[r] for r in head if sum(cell is not None for cell in grid.rows[r]) > 1]
+    again = [r for r in body if grid.rows[r] in names]
+    stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
+    shares = [r for r in body if "share" in stated[r] and not {"number"} & set(stated[r])]
+    notes = [f"skipped {len(again)} rows that repeat the header"] if again else []
+    counted = any("number" in kinds for kinds in stated.values())
+    columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind == "share"}
+    if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in body):
+        return [r for r in body if r not in again], notes
+    notes.append(f"ignored {len(shares)} rows of shares")
+    return [r for r in body if r not in again and r not in shares], notes
+
+
 def _is_short(row: Sequence[Cell]) -> bool:
     return all(len(shown(cell)) < 60 for cell in row)
 
@@ -166,7 +186,8 @@ def _head_above(grid: TextGrid, width: Sequence[int], first: int) -> list[int]:
     """The rows right above the body that name columns, the highest first."""
     head: list[int] = []
     start = first - 1
-    if start > 0 and width[start] == 1 and grid.rows[start][0] is not None and width[start - 1] > 1:
+    named = start > 0 and (width[start - 1] > 1 or any(cell is not None for cell in grid.rows[start - 1][1:]))
+    if start > 0 and width[start] == 1 and grid.rows[start][0] is not None and named:
         start -= _heads_a_section(grid, start)  # a heading of the first rows is no header
     for r in range(start, -1, -1):
         cells = [c for c, cell in enumerate(grid.rows[r]) if cell is not None]

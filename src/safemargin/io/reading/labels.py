@@ -6,7 +6,7 @@ label above them that is indented less. Texts in two header rows are two axes, u
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from safemargin.core import InputError
 from safemargin.io.reading.columns import COUNTS, TableColumns
@@ -34,6 +34,9 @@ def row_labels(frame: Frame, columns: TableColumns) -> Labels:
     names = [columns.name(c) or (DOWN if n == 0 else f"{DOWN} {n + 1}") for n, c in enumerate(columns.labels)]
     if len(columns.labels) == 1:
         return _one_column(frame, columns, names[0])
+    columns = _without_measure(frame, columns)
+    if len(columns.labels) < len(names):
+        return row_labels(frame, columns)
     found = Labels(names, {})
     above = [""] * len(names)
     filled = 0
@@ -54,6 +57,16 @@ def row_labels(frame: Frame, columns: TableColumns) -> Labels:
     elif filled:
         found.notes.append("blanks below a label repeat it")
     return found
+
+
+def _without_measure(frame: Frame, columns: TableColumns) -> TableColumns:
+    """The columns less a label column that says `n` or `Count` of every row: it says what is counted."""
+    rows = [r for r in frame.body if _holds_counts(frame, columns, r)]
+    for c in columns.labels:
+        texts = {shown(frame.grid.rows[r][c]).lower() for r in rows}
+        if len(texts) == 1 and texts <= {*COUNTS, "no.", "n="} and len(rows) > 1:
+            return replace(columns, labels=[label for label in columns.labels if label != c])
+    return columns
 
 
 def _holds_counts(frame: Frame, columns: TableColumns, row: int) -> bool:

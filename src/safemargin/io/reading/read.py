@@ -17,7 +17,7 @@ from safemargin.io.files import require_file, suffix
 from safemargin.io.reading.cells import SheetCells, find_cells
 from safemargin.io.reading.columns import TableColumns, find_columns
 from safemargin.io.reading.excel import excel_grids
-from safemargin.io.reading.footnotes import explained
+from safemargin.io.reading.footnotes import AMOUNT_WORDS, explained
 from safemargin.io.reading.frame import Frame, cut_rows, find_frame
 from safemargin.io.reading.grid import TextGrid, shown
 from safemargin.io.reading.labels import ACROSS, Labels, column_labels, row_labels
@@ -34,7 +34,8 @@ from safemargin.io.reading.typed import (
     sqlite_grids,
     statistics_grids,
 )
-from safemargin.io.rows import Sheet
+from safemargin.io.rows import Sheet, is_number
+from safemargin.io.same_labels import spelling_notes
 from safemargin.io.tidy import tidy_table
 
 PLAIN = re.compile(r"\s*(?:[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)?\s*")
@@ -75,7 +76,14 @@ def is_plain(sheet: Sheet, count: str) -> bool:
     if not measures:
         return False
     texts = {text for name in measures for text in sheet.columns[name]}
+    if any(_is_amount(name, column) for name, column in sheet.columns.items() if name not in measures):
+        return False
     return all(PLAIN.fullmatch(text) and not AMBIGUOUS.fullmatch(text) for text in texts)
+
+
+def _is_amount(name: str, texts: Sequence[str]) -> bool:
+    """Whether a column beside the counts holds amounts: by its name, and numbers alone."""
+    return bool(AMOUNT_WORDS.search(name)) and all(is_number(text) for text in texts if text.strip())
 
 
 def read_sheet_table(
@@ -87,6 +95,7 @@ def read_sheet_table(
     skip: Sequence[tuple[str, str]],
     hierarchies: Hierarchies,
     reading: ReadingOptions,
+    trusted: bool = False,
 ) -> ReadTable | None:
     """The table of a sheet whose header says what it is; None for others."""
     form = TableForm(sheet.path, suffix(sheet.path).lstrip(".") or "memory", counts=count)
@@ -99,7 +108,7 @@ def read_sheet_table(
     wider = {name: dict(zip(axis.labels, node_groups(axis), strict=True)) for name, axis in trees.items()}
     table = tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider)
     form = replace(form, is_tidy=reading == ReadingOptions())
-    return of_table(table, sheet, reading, form, _is_ours(sheet.path), set(trees))
+    return of_table(table, sheet, reading, form, trusted or _is_ours(sheet.path), set(trees))
 
 
 def _is_ours(path: Path) -> bool:
@@ -141,8 +150,12 @@ def of_table(
         [""] * len(hidden),
         np.array([(line, place) for line in lines], dtype=np.int64),
     )
+    cells.notes += sheet.notes
+    for name in (*table.axes, *(["option"] if table.options else [])):
+        cells.notes += spelling_notes(name, list(dict.fromkeys(sheet.columns.get(name, ()))))
     trusted |= table.is_roll and not bool(hidden.any())
-    context = Context(str(sheet.path), sheet.row_word, reading, trusted=trusted, of_tool=of_tool)
+    base = sheet.base if sheet.base > 1 else 0
+    context = Context(str(sheet.path), sheet.row_word, reading, base, unit=sheet.base, trusted=trusted, of_tool=of_tool)
     if fixed and fixed >= set(table.axes):
         context = replace(context, reading=replace(reading, totals="none"))
     outcome = settle(cells, context)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import UNBOUNDED, Group, InputError, IntArray, PublishedTable, frozen
+from safemargin.core import JOINER, UNBOUNDED, Group, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.reading.cells import SheetCells
 from safemargin.io.reading.options import NO_TOTALS, ReadingOptions
 from safemargin.io.reading.sums import Rows
@@ -219,9 +219,7 @@ def finish(
         word or ("suppressed" if hidden else "exact" if low == high else "range")
         for word, hidden, low, high in zip(said, cells.hidden, outcome.lower, outcome.upper, strict=True)
     )
-    named = (
-        [[frozenset([text]) for text in cells.labels[a]] for a in range(len(cells.axes))] if groups is None else groups
-    )
+    named = [[_members(text) for text in cells.labels[a]] for a in range(len(cells.axes))] if groups is None else groups
     table = PublishedTable(
         name=Path(context.name).name
         if not form.sheet
@@ -261,6 +259,12 @@ def finish(
         None if answers is None else sums[answers].total, max(outcome.base, 1), context.unit, outcome.tested,
         cells.places, tuple(cells.symbols), ignored, sources or {}, form,
     )  # fmt: skip
+
+
+def _members(text: str) -> Group:
+    """The categories in a label: `N | S` is the group of two."""
+    members = frozenset(member.strip() for member in text.split(JOINER))
+    return members if "" not in members else frozenset([text])
 
 
 def _only_shown(cells: SheetCells, sums: Sequence[AxisSums], lower: IntArray, upper: IntArray) -> np.ndarray | None:

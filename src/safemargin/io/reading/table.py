@@ -77,6 +77,8 @@ class ReadTable:
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By symbol, who says what a gap stands for."""
     form: TableForm = TableForm()
+    role: str = ""
+    """What it is beside the tables that are looked at: roll, fact, earlier table; empty for those themselves."""
 
     @property
     def name(self) -> str:

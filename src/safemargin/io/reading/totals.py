@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.core import IntArray
+from safemargin.core import JOINER, IntArray
 from safemargin.io.reading.options import NO_TOTALS
 from safemargin.io.reading.sums import PARTIAL, WEAK, Rows, Test, is_strong, strong_among
 
@@ -138,6 +138,7 @@ def _by_hints(
     """Parts by how labels are indented, else by codes: `DE1` is the sum of `DE11`, `DE12` and on."""
     code_of = {label: code for code, label in enumerate(labels)}
     hinted = {code_of[parent]: [code_of[child] for child in children] for parent, children in inside.items()}
+    hinted |= _joined(code_of, total)
     certain = bool(hinted)
     hinted = hinted or _by_codes(labels)
     for parent, children in sorted(hinted.items(), key=lambda item: -len(labels[item[0]])):
@@ -149,11 +150,23 @@ def _by_hints(
             found.tested += test.tested
             taken.update(children)
             found.short += [(parent, tuple(children), row) for row in test.short]
+        elif JOINER in labels[parent]:
+            found.doubts.append(f"{labels[parent]!r} names categories that are listed too, and is not their sum")
         elif certain and _is_part(rows, axis, parent, children):
             found.splits.append((parent, tuple(children)))
             found.partial.append(parent)
             taken.update(children)
             found.notes.append(f"{labels[parent]!r} has parts that are not listed")
+
+
+def _joined(code_of: Mapping[str, int], total: int | None) -> dict[int, list[int]]:
+    """Labels that join others of the same axis, as `N | S` beside `N` and `S`: they count the same people again."""
+    joined = {}
+    for text, code in code_of.items():
+        members = [member.strip() for member in text.split(JOINER)]
+        if len(members) > 1 and code != total and all(member in code_of for member in members):
+            joined[code] = [code_of[member] for member in members]
+    return joined
 
 
 def _is_part(rows: Rows, axis: int, parent: int, children: Sequence[int]) -> bool:

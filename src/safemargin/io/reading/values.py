@@ -12,6 +12,7 @@ Whether `1.234` is a thousand or a fraction is one question about the whole file
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,12 +24,14 @@ SYMBOLS = frozenset(
     "* ** *** x xx xxx c s d z u # † ‡ … . .. ... : :: n/a na n.a. n.a nan null none (d) (s) (x) (c) (z) "
     "(na) (*) [c] [s] "
     "[x] [z] [u] [d] [n] [*] [low] [w] w q (q) / // • ● ■ ? suppressed secret confidential geheim vertraulich "
-    "confidentiel secreto oculto masked redacted hidden #n/a k.a. n.d. nd n.v. s/d".split()
-)
+    "confidentiel secreto oculto masked redacted hidden #n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
+    "conf conf. sup supp sup. supp. x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
+) | frozenset(["not shown", "too few", "not published", "not available", "no data", "low count", "small count"])
 """What offices print where a count is not published, in small letters."""
 DASHES = frozenset(["-", "–", "—", "−", "--", "‐", "‑"])
 _FEWER = (
-    r"(?:fewer than|less than|under|below|weniger als|unter|moins de|menos de|meno di|minder dan|færre end|mniej niż)"
+    r"(?:fewer than|less than|under|below|weniger als|unter|moins de|menos de|meno di|minder dan|færre end|"
+    r"mniej niż|méně než)"
 )
 _BELOW = re.compile(rf"\(?(?:<|&lt;|{_FEWER}) ?([0-9]{{1,6}})\)?", re.I)
 _AT_MOST = re.compile(r"\(?(?:≤|<=|=<|&le;|⩽|at most|up to|bis zu|höchstens|au plus) ?([0-9]{1,6})\)?", re.I)
@@ -42,7 +45,8 @@ _MIXED = {sign: re.compile(rf"{_SIGN}[0-9]{{1,3}}(?:\{sign}[0-9]{{3}})+\{other}[
 _FRACTION = {sign: re.compile(rf"{_SIGN}(?:[0-9]+\{sign}[0-9]*|\{sign}[0-9]+)") for sign in ",."}
 _POWER = re.compile(rf"{_SIGN}[0-9]+(?:[.,][0-9]+)?[eE][+-]?[0-9]{{1,3}}")
 _MARKED = re.compile(
-    r"(.*[0-9])\s*(\*{1,3}|[†‡§¹²³⁴⁵⁶⁷⁸⁹]+|\[[a-z0-9]{1,2}\]|\([a-z]\)|(?<=[0-9]) [a-z]|(?<=[0-9])[rpe])"
+    r"(.*[0-9])\s*(\*{1,3}|[†‡§¹²³⁴⁵⁶⁷⁸⁹]+|\[[a-z0-9]{1,2}\]|\([a-z]\)|\([0-9]{1,2}\)|"
+    r"(?<=[0-9]) [bcdefinprsuvz]{1,3}|(?<=[0-9])[rpe])"
 )
 _BRACKETED = re.compile(r"\(([0-9][0-9.,' ]*)\)")
 MONEY = re.compile(r"[€$£¥₹₽₩]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN)\b")
@@ -56,6 +60,8 @@ class Style:
     thousands: str = ""
     ambiguous: str = ""
     """A number that could be read in two ways, where nothing else in the file says which."""
+    other_digits: bool = False
+    """Whether all numbers are in digits of another script."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +91,33 @@ def read_value(cell: Cell, style: Style) -> Value:
     if isinstance(cell, int | Decimal):
         return Value("number", _whole(Decimal(cell)))
     text = cell.strip()
+    if style.other_digits and not text.isascii():
+        text = "".join(_western(sign) for sign in text)
     if text in DASHES:
         return Value("dash", symbol=text)
     if (number := read_number(text, style)) is not None:
         return Value("number", number)
     if text.endswith(("%", "‰")) and read_number(text[:-1].strip(), Style(_any_decimal(text), "")) is not None:
         return Value("share")
-    if text.lower() in SYMBOLS:
+    if text.lower() in SYMBOLS or re.fullmatch(r": ?[a-z]{1,2}", text):
         return Value("gap", symbol=text)
     if (gap := _ranged(text)) is not None:
         return gap
     if (marked := _MARKED.fullmatch(text)) and (number := read_number(marked[1].strip(), style)) is not None:
         return Value("number", number, mark=marked[2].strip())
     return Value("text", symbol=text)
+
+
+def other_digits(texts: Iterable[str]) -> bool:
+    """Whether all texts that are numbers are in digits of another script, as Arabic ones; some of both are a slip."""
+    numbers = [text.strip() for text in texts if text.strip() and all(s.isdecimal() or s in " .,'٬٫" for s in text)]
+    return bool(numbers) and not any(sign in "0123456789" for text in numbers for sign in text)
+
+
+def _western(sign: str) -> str:
+    """A digit of any script as one of ours; Arabic signs between thousands and before decimals as ours."""
+    digit = unicodedata.decimal(sign, None)
+    return str(digit) if digit is not None else {"٬": "'", "٫": ".", "，": ",", "．": "."}.get(sign, sign)
 
 
 def _ranged(text: str) -> Value | None:

@@ -71,23 +71,30 @@ def _shortened(names: Sequence[str], most: int = 6) -> list[str]:
 def reading_lines(reads: Sequence[ReadTable]) -> list[str]:
     """How every table was read, then what was noted, one line each."""
     lines = []
-    for read in reads[:SHOWN_TABLES]:
-        name = f"{read.name}: " if len(reads) > 1 else ""
+    listed = [read for read in reads if not (read.role and read.form.is_tidy and not read.notes)]
+    for read in listed[:SHOWN_TABLES]:
+        name = _called(read, reads)
         lines.append(f"Read as: {name}{reading_words(read)}")
         if read.notes:
             lines.append(f"Notes: {name}{'; '.join(read.notes)}.")
-    if len(reads) > SHOWN_TABLES:
-        lines.append(f"Read as: {len(reads) - SHOWN_TABLES} more tables.")
+    if len(listed) > SHOWN_TABLES:
+        lines.append(f"Read as: {len(listed) - SHOWN_TABLES} more tables.")
     return lines
+
+
+def _called(read: ReadTable, reads: Sequence[ReadTable]) -> str:
+    if read.role:
+        return f"{read.role} {read.name}: "
+    return f"{read.name}: " if sum(not other.role for other in reads) > 1 else ""
 
 
 def doubt_lines(reads: Sequence[ReadTable], questions: bool = False) -> list[str]:
     """What is doubtful about the reading; with `questions`, also which labels look like answers."""
     lines = []
     for read in reads:
-        name = f"{read.name}: " if len(reads) > 1 else ""
+        name = _called(read, reads)
         lines += [f"{name}{doubt}" for doubt in read.doubts]
-        if questions and read.question:
+        if questions and read.question and not read.role:
             lines.append(f"{name}{read.question}")
     return lines
 
@@ -97,6 +104,7 @@ def reading_document(reads: Sequence[ReadTable]) -> list[dict[str, Any]]:
     return [
         {
             "table": read.name,
+            "role": read.role or "table",
             "words": reading_words(read),
             "axes": [
                 {
@@ -115,7 +123,7 @@ def reading_document(reads: Sequence[ReadTable]) -> list[dict[str, Any]]:
             "rounded_to": read.base,
             "unit": read.unit,
             "notes": list(read.notes),
-            "doubts": [*read.doubts, *([read.question] if read.question else [])],
+            "doubts": [*read.doubts, *([read.question] if read.question and not read.role else [])],
         }
         for read in reads
     ]

@@ -16,7 +16,6 @@ from safemargin.io.reading.excel import excel_grids
 from safemargin.io.reading.grid import Cell, TextGrid
 from safemargin.io.reading.table import ReadTable
 from safemargin.io.reading.texts import text_grid
-from safemargin.io.reading.values import Style, read_value
 
 MARK = "*"
 FOOTNOTE = "* suppressed, so that no small count can be inferred"
@@ -49,14 +48,25 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
 
 
 def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]]) -> None:
-    """Take away numbers beside the counts, in rows and columns of counts: they may be shares of what is suppressed."""
-    body = {row for row, _ in counted}
-    first = min(column for _, column in counted)
-    for row in body:
+    """Take away numbers beside the counts and below them: they may be shares of what is suppressed."""
+    first, filled = min(column for _, column in counted), {row for row, _ in counted}
+    for row in range(min(filled), len(rows)):
+        if row not in filled and any(map(_is_numeric, rows[row][first:])):
+            rows[row] = [None] * len(rows[row])  # a row of shares, or of another table
         for column in range(first, len(rows[row])):
-            kind = read_value(rows[row][column], Style()).kind
-            if (row, column) not in counted and kind not in ("text", "empty"):
+            if (row, column) not in counted and _is_numeric(rows[row][column]):
                 rows[row][column] = None
+
+
+def _is_numeric(cell: Cell) -> bool:
+    """Whether a cell states a number in any way of writing: digits, and no letters.
+
+    >>> [_is_numeric(cell) for cell in (7, "43,2", "12 %", "(5)", "Total", "2nd", None)]
+    [True, True, True, True, False, False, False]
+    """
+    if isinstance(cell, str):
+        return any(sign.isdigit() for sign in cell) and not any(sign.isalpha() for sign in cell)
+    return cell is not None
 
 
 def _text(rows: list[list[Cell]], delimiter: str, encoding: str) -> bytes:

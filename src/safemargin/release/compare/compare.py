@@ -125,7 +125,7 @@ def compare(
         seed=seed,
         progress=progress,
     )
-    return replace(comparison, title=project.title or comparison.title)
+    return replace(comparison, title=project.title or comparison.title, notes=inputs.notes)
 
 
 def measure(

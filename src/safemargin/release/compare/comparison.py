@@ -18,6 +18,7 @@ from safemargin.ui import (
     Fold,
     Grid,
     OnPage,
+    Paragraph,
     Points,
     Report,
     Result,
@@ -110,6 +111,8 @@ class Comparison(Result):
     cells: int
     axes: int
     title: str = "Comparison"
+    notes: tuple[str, ...] = ()
+    """How files were read, where that is not plain, and which rows are not counted."""
 
     def to_json(self) -> Document:
         """The document of `compare --json`."""
@@ -126,6 +129,7 @@ class Comparison(Result):
             "cells": self.cells,
             "threshold": self.threshold,
             "target": self.target.stated(),
+            "notes": list(self.notes),
         }
 
     def to_report(self) -> Report:
@@ -141,6 +145,7 @@ class Comparison(Result):
         return Report(
             f"{self.title}: ways to publish",
             _scope(self),
+            *(Paragraph(note, "warning") for note in self.notes),
             Section(
                 "What is kept, and who is exposed", Chart(tradeoff_chart(self), caption, fits=True), Grid(KEPT, kept)
             ),
