@@ -36,7 +36,7 @@ def receipt_statement(message: bytes) -> dict[str, Any]:
     return {"message": hashlib.sha256(message).hexdigest(), "number": int.from_bytes(message[:4], "big")}
 
 
-class Box(Role):
+class BallotBox(Role):
     """Takes messages in, signs receipts, publishes a count, and hands everything over once, after the close."""
 
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:

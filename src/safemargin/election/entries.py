@@ -16,7 +16,7 @@ Signature = Annotated[str, StringConstraints(pattern="^[0-9a-f]{128}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 
 
-class Manifest(ManifestPart):
+class ManifestEntry(ManifestPart):
     """The first entry."""
 
     manifest: Digest
@@ -59,7 +59,7 @@ class DimensionBallots(ManifestPart):
     rejected: Digest
 
 
-class Ballots(ManifestPart):
+class BallotsEntry(ManifestPart):
     """All ballots at the close (part 0), or those that receipts added in the objection period (part 1)."""
 
     part: Annotated[StrictInt, Field(ge=0, le=1)]
@@ -74,7 +74,7 @@ class Freeze(ManifestPart):
     list: Digest
 
 
-class Part(ManifestPart):
+class DecryptedPart(ManifestPart):
     """A trustee's part of the decryption of one sum, and its proof."""
 
     part: Digest
@@ -84,10 +84,10 @@ class Part(ManifestPart):
 class Total(ManifestPart):
     """A trustee's parts of the binding total, by option."""
 
-    parts: dict[Name, Part]
+    parts: dict[Name, DecryptedPart]
 
 
-class Result(ManifestPart):
+class ResultEntry(ManifestPart):
     """The binding total in numbers."""
 
     counts: dict[Name, Count]
@@ -167,15 +167,15 @@ AUTHORS: Mapping[str, Role] = {
 }
 """Types of entries, and the role that may write them."""
 BODIES: Mapping[str, type[ManifestPart]] = {
-    "manifest": Manifest,
+    "manifest": ManifestEntry,
     "closed": Closed,
     "register": Register,
     "issued": Issued,
     "received": Received,
-    "ballots": Ballots,
+    "ballots": BallotsEntry,
     "freeze": Freeze,
     "total": Total,
-    "result": Result,
+    "result": ResultEntry,
     "private": Private,
     "compared": Compared,
     "release": Released,

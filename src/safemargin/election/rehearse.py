@@ -94,7 +94,7 @@ class Starter:
         self.process.stdout.close()
 
 
-class Parties:
+class PartyProcesses:
     """The folders and processes of all parties."""
 
     def __init__(self, plan: ElectionPlan, folder: Path, database: str | None) -> None:
@@ -169,7 +169,7 @@ def _is_running(number: int) -> bool:
 
 
 @contextlib.contextmanager
-def killing(parties: Parties, generator: Generator, enabled: bool) -> Iterator[list[str]]:
+def killing(parties: PartyProcesses, generator: Generator, enabled: bool) -> Iterator[list[str]]:
     """Meanwhile kill every party once, at random points, and start it again."""
     killed: list[str] = []
     done = threading.Event()
@@ -256,7 +256,7 @@ class Crowd:
         return sum(not self.wallets[row].check(name, board).included for row, name in self.acknowledged)
 
 
-def set_up(parties: Parties, roll: Path) -> KnownElection:
+def set_up(parties: PartyProcesses, roll: Path) -> KnownElection:
     """From keys to the first entry of the board, every party by its own commands."""
     folder, drop, manifest = parties.folder, parties.folder / "drop", parties.folder / "manifest.json"
     plan = folder / "plan.toml"
@@ -294,7 +294,7 @@ def run_election(
     write_whole(folder / "plan.toml", plan.encode())
     write_whole(folder / "roll.csv", roll_csv(made_up_roll(planned, voters, generator)))
     progress("making keys")
-    parties = Parties(planned, folder, place)
+    parties = PartyProcesses(planned, folder, place)
     try:
         election = set_up(parties, folder / "roll.csv")
         with ask_over_http(election, None, PATIENCE) as people:
@@ -304,7 +304,7 @@ def run_election(
 
 
 def _conduct(
-    parties: Parties,
+    parties: PartyProcesses,
     election: KnownElection,
     people: Ask,
     out: Path,
@@ -348,7 +348,7 @@ def read_codes(path: Path) -> dict[str, str]:
     return {line["row"]: line["code"] for line in csv.DictReader(io.StringIO(text))}
 
 
-def close_all(parties: Parties) -> None:
+def close_all(parties: PartyProcesses) -> None:
     """Close the election, publish the ballots, and end the objection period."""
     (collector,) = parties.of("collector")
     folder = parties.folder
@@ -359,7 +359,7 @@ def close_all(parties: Parties) -> None:
         parties.run(collector, "close", folder / collector)
 
 
-def count_all(parties: Parties, out: Path) -> None:
+def count_all(parties: PartyProcesses, out: Path) -> None:
     """Freeze, decrypt the total, and compute and publish the tables, if enough people took part."""
     (collector,), (box,), trustees = parties.of("collector"), parties.of("box"), parties.of("trustee")
     folder, first = parties.folder, parties.of("trustee")[0]

@@ -53,7 +53,7 @@ TITLES = {
 CLASSES = {
     "registrar": "issuing:Registrar",
     "issuer": "issuing:Issuer",
-    "box": "collecting:Box",
+    "box": "collecting:BallotBox",
     "collector": "collecting:Collector",
     "board": "keeper:BoardKeeper",
     "trustee": "trustee:Trustee",
