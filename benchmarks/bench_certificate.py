@@ -13,7 +13,7 @@ import highspy
 import numpy as np
 
 from safemargin.bounds import System, build_system, propagate
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import Axis, Schema, Table, Tally, exact_margins, frozen, onlooker_with_roll
 
 CASES = (((10, 8, 6, 5), 20_000), ((10, 8, 6, 5, 4), 60_000), ((20, 12, 8, 6, 4, 2), 500_000))
@@ -56,7 +56,7 @@ def by_program(known: System, seconds: float) -> tuple[float | None, float]:
     return (float(solver.val(beta)) if done else None), taken
 
 
-def largest_beta(family: Family, precision: float = 1e-5) -> float:
+def largest_beta(family: SoftmaxDual, precision: float = 1e-5) -> float:
     """The largest `beta` for which one real-valued table has every share in `[beta, 1 - beta]`, by bisection.
 
     Of three or more options, the least share that all of them can have at once.
@@ -79,7 +79,7 @@ def main() -> None:
     for sizes, people in CASES:
         table = population(sizes, people)
         known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
-        family = Family(known, *propagate(known))
+        family = SoftmaxDual(known, *propagate(known))
         start = time.perf_counter()
         found = largest_beta(family)
         bisected = time.perf_counter() - start

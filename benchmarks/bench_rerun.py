@@ -14,7 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from reruns import attacked, random_city, random_secrets, unguarded
+from question_reruns import attacked_battery, random_battery
+from reruns import attacked, random_city, random_secrets, run, unguarded
 
 
 def main() -> None:
@@ -27,8 +28,15 @@ def main() -> None:
     parser.add_argument(
         "--answers", type=int, nargs="*", default=(), help="how many options, with secrets of all kinds"
     )
+    parser.add_argument("--questions", type=int, nargs="*", default=(), help="how many questions, in one release")
+    parser.add_argument(
+        "--labels", type=int, nargs="*", default=(), help="only how often `rerun` is reached by options"
+    )
     parser.add_argument("--unguarded", action="store_true", help="attack the rule without its guard")
     given = parser.parse_args()
+    if given.labels or given.questions:
+        (count_labels if given.labels else attack_questions)(given)
+        return
     labels: Counter[str] = Counter()
     broken, different, seed = [], [], given.first
     while time.process_time() < given.seconds:
@@ -55,6 +63,37 @@ def main() -> None:
             print(f"{seed - given.first} cities, {time.process_time():.0f} s, {len(broken)} broken", flush=True)
     print(f"{seed - given.first} cities from seed {given.first}: {dict(labels)}")
     print(f"releases broken: {len(broken)}; with a witness that leads elsewhere: {len(different)}")
+
+
+def attack_questions(given: argparse.Namespace) -> None:
+    """Attack releases of several questions as `tests/question_reruns.py` does."""
+    labels: Counter[str] = Counter()
+    broken, different, seed = [], [], given.first
+    while time.process_time() < given.seconds:
+        survey = random_battery(seed, given.people, given.questions)
+        plans, found, same = attacked_battery(survey)
+        label = "rerun" if all(plan.certificate.rule == "rerun" for plan in plans) else "not shown"
+        labels[f"{label}, {survey.grouping}, {survey.protect}"] += 1
+        for name, wrong, kept in (("broken", bool(found), broken), ("a tuple leads elsewhere", not same, different)):
+            if wrong:
+                kept.append(seed)
+                print(name, seed, found[:2], flush=True)
+        seed += 1
+        if (seed - given.first) % 10 == 0:
+            print(f"{seed - given.first} cities, {time.process_time():.0f} s, {len(broken)} broken", flush=True)
+    print(f"{seed - given.first} cities from seed {given.first}: {dict(labels)}")
+    print(f"releases broken: {len(broken)}; with a tuple that leads elsewhere: {len(different)}")
+
+
+def count_labels(given: argparse.Namespace) -> None:
+    """How often the same cities, with other numbers of options, reach `rerun`."""
+    reached, cities = Counter[int](), 0
+    while time.process_time() < given.seconds:
+        for options in given.labels:
+            plan, _ = run(*random_city(given.first + cities, given.people, answers=(options,)))
+            reached[options] += plan.certificate.certified and plan.certificate.rule == "rerun"
+        cities += 1
+        print(f"{cities} cities: " + ", ".join(f"{n} options {reached[n]}" for n in given.labels), flush=True)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def random_secrets(seed: int, options: Sequence[str]) -> Secrets:
         {options[one]: "none"},
         {options[one]: "none", options[other]: "both"},
         {options[one]: {"least": int(rng.integers(2, 5))}},
-        {"sets": [[options[one], options[other]]]},
+        *([{"sets": [[options[one], options[other]]]}] if len(options) > 2 else []),
     ]
     secrets = Secrets.parse(kinds[int(rng.integers(len(kinds)))])
     if len(options) < 4 or rng.random() >= 0.4:
@@ -302,9 +302,13 @@ def breaks(
     starts: Sequence[np.ndarray],
     moves: int = 300,
     program: Callable[[Town, Target], Ran] = run,
+    groups: list[tuple[int, ...]] | None = None,
 ) -> list[object]:
-    """Cells that somebody who knows the rule confines, given `starts` for which the program publishes the same."""
-    cells, groups = cells_of(place), roll_groups(place, target)
+    """Cells that somebody who knows the rule confines, given `starts` for which the program publishes the same.
+
+    `groups` are those that rolls alone make; the program reads no finer counts.
+    """
+    cells, groups = cells_of(place), groups or roll_groups(place, target)
     members = np.zeros((len(cells), len(place.people)), dtype=np.int64)
     for row, inside in enumerate(cells.values()):
         members[row, inside] = 1

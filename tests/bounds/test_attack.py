@@ -15,7 +15,7 @@ from cases import Rng, Town, facts_about, margin, rolls, town
 from evidence import seeds
 from safemargin.bounds import build_system, certify, methods
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.witness import Family, real_table
+from safemargin.bounds.witness import SoftmaxDual, real_table
 from safemargin.core import FloatArray, Limits, Onlooker, PublishedTable, Target
 
 
@@ -120,7 +120,7 @@ def test_real_tables_put_nobody_where_nobody_can_be(seed: int) -> None:
     )
     tables = facts_about(rng, place, merge=0.0)[0]
     known = build_system(tables, Onlooker(roll=rolls(place, "joint", rng)))
-    polytope, family = Polytope(place, tables), Family(known, *propagate(known))
+    polytope, family = Polytope(place, tables), SoftmaxDual(known, *propagate(known))
     assert (polytope.most == 0).any()
     columns = [known.axes.index(axis) for axis in place.axes]
     names = [tuple(known.categories[c][codes[c]] for c in columns) for codes in known.codes.tolist()]

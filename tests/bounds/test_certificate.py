@@ -16,7 +16,7 @@ from safemargin.bounds.programs import nearby
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import Limits, Onlooker, PublishedTable, Target, exact_margins, onlooker_with_roll
 
 
@@ -262,7 +262,7 @@ def test_joined_tables_of_several_axes_are_rounded_by_exchanges(sets: list[str])
         singles = [margin(place, (axis,)) for axis in place.axes]
         tables = [margin(place, ()), *singles, *(margin(place, tuple(axes)) for axes in sets)]
         known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
-        fit = Family(known, *propagate(known)).fit()
+        fit = SoftmaxDual(known, *propagate(known)).fit()
         counts = Rounder(known).round(fit.values)
         assert counts is not None and known.admits(counts), seed
 
@@ -275,6 +275,6 @@ def test_tables_in_a_circle_are_rounded_by_a_program() -> None:
         known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
         low, high = propagate(known)
         rounder = Rounder(known)
-        assert rounder.in_circles and rounder.round(Family(known, low, high).fit().values) is None
-        counts = nearby(known, Family(known, low, high).fit().values, low, high)
+        assert rounder.in_circles and rounder.round(SoftmaxDual(known, low, high).fit().values) is None
+        counts = nearby(known, SoftmaxDual(known, low, high).fit().values, low, high)
         assert counts is not None and known.admits(counts), seed

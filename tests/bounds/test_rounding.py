@@ -5,7 +5,7 @@ import pytest
 
 from safemargin.bounds.build import build_system
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import Axis, Schema, Table, Tally, as_published, frozen, group_sums, onlooker_with_roll, row_keys
 
 PLACES, RACES, PARTIES = 60, 3, 3
@@ -59,7 +59,7 @@ def test_single_people_are_rounded_evenly(options: int) -> None:
     tables = tuple(as_published(margin, table.schema, f"{margin.axes}") for margin in margins)
     known = build_system(tables, onlooker_with_roll(table, "joint"), 0)
     rounder = Rounder(known)
-    values = Family(known, known.low, known.high).fit().values
+    values = SoftmaxDual(known, known.low, known.high).fit().values
     assert rounder._matched(rounder.near(values)) is None
     near = rounder.near(values, evenly=True)
     assert (near >= 0).all() and (near.sum(axis=1) == rounder.people).all()

@@ -21,7 +21,7 @@ from safemargin.bounds.solver import DUAL, solver_of
 from safemargin.bounds.system import System
 from safemargin.bounds.targets import cells_asked, targets_of
 from safemargin.bounds.widths import _cut_fractions
-from safemargin.bounds.witness import Family, newton_step
+from safemargin.bounds.witness import SoftmaxDual, newton_step
 from safemargin.core import (
     ContradictionError,
     InputError,
@@ -195,7 +195,7 @@ def test_limits_that_no_table_meets_are_proved_impossible() -> None:
     """9 of 10 people say yes: no table has the share between 30 and 70 %, and none has floors of more than all."""
     table = published("a.csv", ["a"], [(("x",), "yes", 9), (("y",), "yes", 5)], ["yes"])
     known = build_system([table], roll_of({"x": 10, "y": 10}))
-    family = Family(known, known.low, known.high)
+    family = SoftmaxDual(known, known.low, known.high)
     assert family.fit().found
     assert family.fit(floors=np.array([0.3, 0.3])).impossible
     assert family.fit(floors=np.array([0.6, 0.6])).impossible

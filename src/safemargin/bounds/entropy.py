@@ -3,14 +3,14 @@
 Of all real-valued tables that satisfy every fact, it is the one whose answers are spread as evenly as possible: it has
 the largest sum over profiles of `people * entropy of the shares`. Its shares are logistic (two options) or multinomial
 (more) in one effect per published count (Csiszar 1975); people without a listed option are an option of their own.
-Unlike in `witness.py`, bounds of single counts are no part of its form: they would pull it to their middle.
+Unlike in `witness.py`, bounds of single counts are no part of its form: they would draw it to their middle.
 """
 
 import numpy as np
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
-from safemargin.bounds.witness import Family, newton_step
+from safemargin.bounds.witness import SoftmaxDual, newton_step
 from safemargin.core import BoolArray, FloatArray, one_thread
 
 
@@ -32,40 +32,40 @@ class _Dual:
 
     def __init__(self, known: System, possible: BoolArray, prior: FloatArray | None) -> None:
         assert known.people is not None
-        self.family = Family(known, known.low, known.high)
+        self.softmax = SoftmaxDual(known, known.low, known.high)
         self.free, self.people = known.free, known.people.astype(np.float64)
         self.span = np.repeat(self.people, known.free)
         self.barrier = np.where(possible, 0.0 if prior is None else np.log(prior), -np.inf)
-        self.most = self.family.goal
-        self.least = known.lower[self.family.rows].astype(np.float64)
+        self.most = self.softmax.goal
+        self.least = known.lower[self.softmax.rows].astype(np.float64)
         self.ranged = self.most > self.least
 
     def evaluate(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """The objective, and the shares of all options in every profile."""
-        pull = self.family.pull(theta).reshape(-1, self.free)
-        lean = np.column_stack([pull, np.zeros(len(pull))]) + self.barrier
+        free = self.softmax.adjoint(theta).reshape(-1, self.free)
+        logits = np.column_stack([free, np.zeros(len(free))]) + self.barrier
         # Shifted by the largest exponent, as softmax and log-sum-exp overflow otherwise.
-        top = lean.max(axis=1, keepdims=True)
-        weight = np.exp(lean - top)
+        top = logits.max(axis=1, keepdims=True)
+        weight = np.exp(logits - top)
         total = weight.sum(axis=1, keepdims=True)
         value = float(self.people @ (top + np.log(total))[:, 0])
         return value - float(theta @ np.where(theta > 0, self.least, self.most)), weight / total
 
-    def slope(self, theta: FloatArray, share: FloatArray) -> FloatArray:
+    def gradient(self, theta: FloatArray, share: FloatArray) -> FloatArray:
         """The smallest subgradient: 0 for a row without effect whose sum lies in its range."""
-        sums = self.family.sums(self.span * share[:, :-1].ravel())
+        sums = self.softmax.sums(self.span * share[:, :-1].ravel())
         inside = np.clip(sums, self.least, self.most)
         return np.asarray(sums - np.where(theta > 0, self.least, np.where(theta < 0, self.most, inside)))
 
-    def step(self, theta: FloatArray, share: FloatArray, slope: FloatArray) -> FloatArray:
+    def step(self, theta: FloatArray, share: FloatArray, gradient: FloatArray) -> FloatArray:
         """Newton's step over the rows that bind; other rows keep the effect 0."""
-        bend = self.family.curvature(share[:, :-1].ravel(), self.span)
-        binding = ~self.ranged | (theta != 0) | (slope != 0)
+        hessian = self.softmax.hessian(share[:, :-1].ravel(), self.span)
+        binding = ~self.ranged | (theta != 0) | (gradient != 0)
         while True:
             step = np.zeros(len(theta))
-            step[binding] = newton_step(bend[np.ix_(binding, binding)], slope[binding])
-            # A row that begins to bind must move against its slope; one that its neighbours push back does not bind.
-            wrong = binding & self.ranged & (theta == 0) & (step * slope < 0)
+            step[binding] = newton_step(hessian[np.ix_(binding, binding)], gradient[binding])
+            # A row that begins to bind must move against its gradient; one that its neighbours push back does not bind.
+            wrong = binding & self.ranged & (theta == 0) & (step * gradient < 0)
             if not wrong.any():
                 return step
             binding &= ~wrong
@@ -83,12 +83,12 @@ def _minimise(dual: _Dual) -> tuple[FloatArray, float]:
     value, share = dual.evaluate(theta)
     residual = np.inf
     for _ in range(EFFORT.newton_steps + EFFORT.range_steps * bool(dual.ranged.any())):
-        slope = dual.slope(theta, share)
-        residual = float(np.abs(slope).max(initial=0.0))
+        gradient = dual.gradient(theta, share)
+        residual = float(np.abs(gradient).max(initial=0.0))
         if residual < tolerance:
             break
-        step = dual.step(theta, share, slope)
-        length, decrease = 1.0, float(slope @ step)
+        step = dual.step(theta, share, gradient)
+        length, decrease = 1.0, float(gradient @ step)
         while length > 1e-6:
             moved = dual.move(theta, length * step)
             trial, shares = dual.evaluate(moved)

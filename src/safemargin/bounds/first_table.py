@@ -7,7 +7,7 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.bounds.wide import WidePrograms, is_wide
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import IntArray, numpy_generator
 
 
@@ -18,7 +18,7 @@ def some_table(known: System) -> IntArray | None:
     rounder = Rounder(known)
     counts = rounder.round(rounder.guess()) if rounder.possible else None
     if counts is None:
-        counts = rounder.round(Family(known, known.low, known.high).fit().values)
+        counts = rounder.round(SoftmaxDual(known, known.low, known.high).fit().values)
     if counts is None and can_mend(rounder.ranges, rounder.exchanges):  # what exchanges miss elsewhere takes long
         generator = numpy_generator(SEED + 9)
         values = program_of(known, *propagate(known)).vertex(generator.standard_normal(known.size))

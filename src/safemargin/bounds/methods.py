@@ -182,11 +182,11 @@ def _can_fit(task: Task) -> bool:
 def _fit(task: Task) -> None:
     if isinstance(task, Bounding):
         rounds = EFFORT.fits if task.programs else 0 if task.search.tables else EFFORT.fits_without_programs
-        attain_by_fits(task.rounder, task.family.tilted, task.search, rounds, SEED, task.report)
+        attain_by_fits(task.rounder, task.dual.tilted, task.search, rounds, SEED, task.report)
     else:
         if not task.tables:  # no integer table near the guess
             scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.known.size)
-            _shuffle(task, task.family.fit().values if scaling is None else scaling.fit(0.1 * noise))
+            _shuffle(task, task.dual.fit().values if scaling is None else scaling.fit(0.1 * noise))
         if not task.given:
             _pull(task)
 
@@ -213,8 +213,8 @@ def _pull(task: Certifying) -> None:
         if rounder.scaling is not None:
             values = rounder.scaling.fit(direction(want, known.reference))
         else:
-            fit = task.family.fit(tilt=direction(want, known.reference), start=theta)
-            theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
+            fit = task.dual.fit(tilt=direction(want, known.reference), start=theta)
+            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else None, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
             counts = nearby(known, values, task.low, task.high, direction(want, known.reference))
@@ -285,7 +285,7 @@ def _may_be_linear(task: Task) -> bool:
 
 def _clear_by_real_tables(task: Task) -> None:
     assert isinstance(task, Certifying)
-    task.linear = cleared_by_fits(task.levels, task.family, task.limits, numpy_generator(SEED + 4))
+    task.linear = cleared_by_fits(task.levels, task.dual, task.limits, numpy_generator(SEED + 4))
 
 
 METHODS = (  # from outside first: proofs by integer addition alone

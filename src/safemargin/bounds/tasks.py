@@ -21,7 +21,7 @@ from safemargin.bounds.search import Search
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System
 from safemargin.bounds.wide import is_wide
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import IntArray, Limits, Progress, no_progress
 
 
@@ -59,9 +59,9 @@ class Question(ABC):
         return Rounder(self.known)
 
     @cached_property
-    def family(self) -> Family:
+    def dual(self) -> SoftmaxDual:
         """Fits tables of this system."""
-        return Family(self.known, self.low, self.high)
+        return SoftmaxDual(self.known, self.low, self.high)
 
     @cached_property
     def program(self) -> Program:

@@ -1,9 +1,49 @@
-"""One table inside the limits proves that no cell is forced out of them; damped Newton finds it.
+"""Find a table inside the limits: the softmax dual, solved by damped Newton.
 
-With `a_e` the rows that profile `e` stands in, the table is `N[e] * (floor + (1 - all floors) * softmax(theta . a_e))`
-and `theta` solves a convex problem with one unknown per row. With one option, a table lies between the known limits of
-each count instead, so it is no maximum-entropy fit: that is `entropy.py`. If the limits cannot be met, `theta` runs off
-along a direction that proves it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
+Objects
+    e           a profile: one category per axis, with N[e] > 0 people on the roll
+    T[e, o]     people of profile e who chose option o; the variables of a system, without its last option
+    A           one row per published sum: (A T)[r] = b[r], or in a range [lower[r], upper[r]]
+    f[o]        least share of option o in every profile (`floors_of`, from ceilings and floors of the target)
+    theta       multipliers, one per row; A' theta are the logits
+
+Statement
+    If some T >= 0 has A T = b and f[o] N[e] <= T[e, o] for all e and o, then no published sum, and no combination of
+    them, forces any checked cell below its floors: a cell is a sum of profiles. One table serves all cells at once.
+
+Method
+    Of such tables the one of largest entropy has the form T = N (f + (1 - sum f) softmax(A' theta)). Its dual is
+    smooth, convex and has one unknown per row (Darroch and Ratcliff 1972; Boyd and Vandenberghe, section 5.2):
+
+        minimise  g(theta) = sum_e span[e] * logsumexp((A' theta)[e]) - (b - A N f) . theta
+        gradient  A T(theta) - b          hessian  A Cov(T(theta)) A'
+
+    Damped Newton with Armijo steps. A row with a range has a slack variable, with a logistic share of its width. With
+    one free option, a table lies between the known limits of each count instead (boxes and the logistic function).
+    Where no table exists, theta diverges: theta . b exceeds the support function of all tables along theta, which is a
+    Farkas certificate.
+
+What callers may rely on
+    * `SoftmaxDual.fit` returns a table whose largest miss of a row is `residual`. Nothing here is a proof.
+    * Proofs are integer tables: `rounding.py` makes them, and addition verifies them.
+    * Cost of a Newton step: O(profiles * options^2 * axes^2 + rows^3).
+    * This is no maximum-entropy *belief* where counts have boxes: that is `entropy.py`.
+
+Example
+    Two districts of 100 people and two ages (60 and 40, 40 and 60 in the districts); 60 and 40 chose yes by district,
+    50 and 50 by age. The table of largest entropy:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import Axis, Schema, Table, Tally, as_published, frozen, onlooker_with_roll
+    >>> axes = Axis("district", ("N", "S")), Axis("age", ("old", "young"))
+    >>> codes, people = frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2), np.array([60, 40, 40, 60])
+    >>> yes, names = np.array([35, 25, 15, 25]), ("district", "age")
+    >>> votes = Tally(names, codes, frozen(np.stack([yes, people - yes], axis=1), 2))
+    >>> table = Table(Schema(axes, ("yes", "no")), (votes,), (Tally(names, codes, frozen(people, 1)),))
+    >>> published = tuple(as_published(table.margin((name,)), table.schema, name) for name in names)
+    >>> system = build_system(published, onlooker_with_roll(table, "joint"))
+    >>> SoftmaxDual(system, system.low, system.high).fit().values.round(2).tolist()
+    [35.0, 25.0, 15.0, 25.0]
 """
 
 from dataclasses import dataclass
@@ -23,14 +63,14 @@ from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, 
 class Fit:
     """A real-valued table: `values` per variable of the system; `residual` is its largest miss of a row.
 
-    `impossible` is true when the limits are proved to admit no table, `direction` then weighs the rows that say so;
-    otherwise it is the `theta` of the table.
+    `multipliers` are the `theta` of the table, one per row. Where `impossible`, the limits admit no table, and the
+    multipliers weigh the rows that no table satisfies together (Farkas).
     """
 
     values: FloatArray
     residual: float
     impossible: bool
-    direction: FloatArray
+    multipliers: FloatArray
 
     @property
     def found(self) -> bool:
@@ -38,7 +78,7 @@ class Fit:
         return not self.impossible and self.residual < 0.01
 
 
-class Family:
+class SoftmaxDual:
     """All tables `theta` can reach for one system with a joint roll: boxes for single counts, or shares by softmax."""
 
     def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
@@ -54,7 +94,7 @@ class Family:
         self.slack_width = (most - lower)[self.slack_rows].astype(np.float64)
         self.goal = np.maximum(most, lower).astype(np.float64)
         self.low, self.high = low.astype(np.float64), ceiling.astype(np.float64)
-        # Shares of options that share people have no ceilings of their own: where nobody can be, the pull is endless.
+        # Shares of options that share people have no ceilings of their own: where nobody can be, the logit is endless.
         self.barrier = np.where((known.high == 0).reshape(-1, known.free), -np.inf, 0.0)
 
     def sums(self, values: FloatArray) -> FloatArray:
@@ -62,8 +102,11 @@ class Family:
         per_slice = self.slices @ values.reshape(-1, self.known.free)
         return np.asarray((per_slice[self.slice_of] * self.weights).sum(axis=1))
 
-    def pull(self, theta: FloatArray) -> FloatArray:
-        """What `theta` adds up to at each variable: the transpose of `sums`."""
+    def adjoint(self, theta: FloatArray) -> FloatArray:
+        """A' theta: what the multipliers of all rows add up to at each variable.
+
+        `dot(adjoint(theta), values) == dot(theta, sums(values))`.
+        """
         per_slice = np.zeros((self.slices.shape[0], self.known.free))
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
         return np.asarray(self.slices.T @ per_slice).ravel()
@@ -86,12 +129,12 @@ class Family:
         if (span < 0).any():
             return Fit(base, np.inf, True, np.zeros(len(self.rows)))
         goal = self.goal - self.sums(base)
-        lean = np.zeros(known.size) if tilt is None else tilt
+        shift = np.zeros(known.size) if tilt is None else tilt
         with one_thread():
             rough = tilt is not None and steps is None
             theta = np.zeros(len(goal)) if start is None else start
             limit = steps or (EFFORT.tilted_steps if rough else EFFORT.newton_steps)
-            return _newton(self, base, span, goal, lean, theta, limit, EFFORT.tilted_miss if rough else 0.0)
+            return _newton(self, base, span, goal, shift, theta, limit, EFFORT.tilted_miss if rough else 0.0)
 
     def tilted(self, tilt: FloatArray) -> FloatArray:
         """Values to round from, pulled by `tilt`."""
@@ -107,40 +150,40 @@ class Family:
         low = np.maximum(self.low, floors[0] * people)
         return low, np.minimum(self.high, (1 - floors[1]) * people) - low
 
-    def shares_of(self, lean: FloatArray) -> FloatArray:
-        """Share of its span that each variable takes when pulled by `lean`."""
+    def shares_of(self, logits: FloatArray) -> FloatArray:
+        """Share of its span that each variable takes at these logits: softmax per profile, or the logistic function."""
         if not self.shares:
-            return _sigmoid(lean)
-        pulled = lean.reshape(-1, self.known.free) + self.barrier
-        top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+            return _sigmoid(logits)
+        shifted = logits.reshape(-1, self.known.free) + self.barrier
+        top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Shift by the largest exponent (at least 0, the reference option's): no overflow in softmax.
-        weight = np.exp(pulled - top)
+        weight = np.exp(shifted - top)
         shares: FloatArray = (weight / (np.exp(-top) + weight.sum(axis=1, keepdims=True))).ravel()
         return shares
 
-    def potential(self, lean: FloatArray, span: FloatArray) -> float:
-        """The convex function whose slope in `lean` is the table."""
+    def potential(self, logits: FloatArray, span: FloatArray) -> float:
+        """The convex function whose gradient in the logits is the table: log-sum-exp per profile."""
         if not self.shares:
-            return float(span @ np.logaddexp(0.0, lean))
-        pulled = lean.reshape(-1, self.known.free) + self.barrier
-        top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+            return float(span @ np.logaddexp(0.0, logits))
+        shifted = logits.reshape(-1, self.known.free) + self.barrier
+        top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Log-sum-exp, shifted in the same way.
-        log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(pulled - top).sum(axis=1))
+        log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(shifted - top).sum(axis=1))
         return float(span[:: self.known.free] @ log)
 
-    def support(self, pull: FloatArray, span: FloatArray) -> float:
-        """The most that `pull` can reach over all tables: the limit of the potential."""
+    def support(self, logits: FloatArray, span: FloatArray) -> float:
+        """The support function: the largest `dot(logits, values)` over all tables, and the limit of the potential."""
         if not self.shares:
-            return float(span @ np.maximum(pull, 0.0))
-        best = np.maximum((pull.reshape(-1, self.known.free) + self.barrier).max(axis=1), 0.0)
+            return float(span @ np.maximum(logits, 0.0))
+        best = np.maximum((logits.reshape(-1, self.known.free) + self.barrier).max(axis=1), 0.0)
         return float(span[:: self.known.free] @ best)
 
-    def curvature(self, share: FloatArray, span: FloatArray) -> FloatArray:
-        """Second derivative of the potential by `theta`."""
+    def hessian(self, share: FloatArray, span: FloatArray) -> FloatArray:
+        """A Cov A': second derivatives of the potential by `theta`."""
         free = self.known.free
         part, size = share.reshape(-1, free), span.reshape(-1, free)
         # Hessian of the dual: covariance of the row sums under independent multinomials per profile.
-        bend = np.zeros((len(self.rows), len(self.rows)))
+        hessian = np.zeros((len(self.rows), len(self.rows)))
         for i in range(free):
             for j in range(i, free):
                 if i == j:
@@ -149,8 +192,8 @@ class Family:
                     weight = -size[:, i] * part[:, i] * part[:, j]
                 block = self._crossed(weight)[np.ix_(self.slice_of, self.slice_of)]
                 outer = np.outer(self.weights[:, i], self.weights[:, j])
-                bend += block * (outer if i == j else outer + outer.T)
-        return bend
+                hessian += block * (outer if i == j else outer + outer.T)
+        return hessian
 
     @cached_property
     def _placed(self) -> list[IntArray]:
@@ -185,7 +228,7 @@ class Family:
 
 
 def floors_of(known: System, limits: Limits) -> FloatArray:
-    """The least shares that `Family.fit` takes, from the limits of a target."""
+    """The least shares that `SoftmaxDual.fit` takes, from the limits of a target."""
     # Options without a floor may be chosen by nobody; sets of options have no shares of their own here.
     least = np.array([max(float(f), 0.0) for f in limits.floors[: limits.options]])
     rest = np.array([max(1 - float(c), 0.0) for c in limits.ceilings[: limits.options]])
@@ -205,17 +248,17 @@ def real_table(known: System, fit: Fit) -> list[FloatArray]:
     return [values[:, : len(known.options)]]
 
 
-def cleared_by_fits(checked: list[Level], family: Family, limits: Limits, generator: Generator) -> int:
+def cleared_by_fits(checked: list[Level], dual: SoftmaxDual, limits: Limits, generator: Generator) -> int:
     """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
     # The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
-    known, cleared = family.known, 0
-    tables = real_table(known, family.fit(floors=floors_of(known, limits)))
+    known, cleared = dual.known, 0
+    tables = real_table(known, dual.fit(floors=floors_of(known, limits)))
     for turn in range(EFFORT.real_fits):
         want = EFFORT.strong_pull * wanted_changes(checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
             tilt = way * direction(want, known.reference)
-            tables += real_table(known, family.fit(tilt=tilt, steps=EFFORT.newton_steps))
+            tables += real_table(known, dual.fit(tilt=tilt, steps=EFFORT.newton_steps))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
         if cleared == open_cells(checked):
             break
@@ -223,11 +266,11 @@ def cleared_by_fits(checked: list[Level], family: Family, limits: Limits, genera
 
 
 def _newton(
-    family: Family,
+    dual: SoftmaxDual,
     base: FloatArray,
     span: FloatArray,
     goal: FloatArray,
-    lean: FloatArray,
+    tilt: FloatArray,
     theta: FloatArray,
     steps: int,
     near: float,
@@ -236,30 +279,30 @@ def _newton(
     best = np.inf
 
     def objective(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        pull = family.pull(at)
-        slack = at[family.slack_rows]
-        value = family.potential(pull + lean, span) + float(family.slack_width @ np.logaddexp(0.0, slack))
-        return value - float(at @ goal), pull, slack
+        logits = dual.adjoint(at)
+        slack = at[dual.slack_rows]
+        value = dual.potential(logits + tilt, span) + float(dual.slack_width @ np.logaddexp(0.0, slack))
+        return value - float(at @ goal), logits, slack
 
-    value, pull, slack = objective(theta)
+    value, logits, slack = objective(theta)
     for _ in range(steps):
-        share, part = family.shares_of(pull + lean), _sigmoid(slack)
+        share, part = dual.shares_of(logits + tilt), _sigmoid(slack)
         values = base + span * share
-        slope = family.sums(span * share) - goal
-        slope[family.slack_rows] += family.slack_width * part
-        best = float(np.abs(slope).max(initial=0.0))
+        gradient = dual.sums(span * share) - goal
+        gradient[dual.slack_rows] += dual.slack_width * part
+        best = float(np.abs(gradient).max(initial=0.0))
         if best < max(near, 1e-9 * scale + 1e-6):
             break
-        reach = family.support(pull, span) + float(family.slack_width @ np.maximum(slack, 0.0))
+        reach = dual.support(logits, span) + float(dual.slack_width @ np.maximum(slack, 0.0))
         # Farkas: theta . goal exceeds what any table reaches along theta, so no table has these sums; relative 1e-7.
         if reach - theta @ goal < -1e-7 * (scale + reach):
             return Fit(values, best, True, theta)
-        bend = family.curvature(share, span)
-        bend[family.slack_rows, family.slack_rows] += family.slack_width * part * (1 - part)
-        step = newton_step(bend, slope)
-        length, decrease = 1.0, float(slope @ step)
+        hessian = dual.hessian(share, span)
+        hessian[dual.slack_rows, dual.slack_rows] += dual.slack_width * part * (1 - part)
+        step = newton_step(hessian, gradient)
+        length, decrease = 1.0, float(gradient @ step)
         while length > 1e-6:
-            trial, pulled, slacked = objective(theta - length * step)
+            trial, moved, slacked = objective(theta - length * step)
             # Armijo's condition; the last term forgives rounding of the objective itself.
             if trial <= value - 1e-4 * length * decrease + 1e-12 * abs(value):
                 break
@@ -267,28 +310,28 @@ def _newton(
         else:
             break
         theta = theta - length * step
-        value, pull, slack = trial, pulled, slacked
+        value, logits, slack = trial, moved, slacked
     return Fit(values, best, False, theta)
 
 
-def newton_step(bend: FloatArray, slope: FloatArray) -> FloatArray:
-    """`slope` divided by the Hessian `bend`, which may be singular; not longer than is useful."""
-    diagonal = np.diagonal(bend)
+def newton_step(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
+    """`gradient` divided by the Hessian `hessian`, which may be singular; not longer than is useful."""
+    diagonal = np.diagonal(hessian)
     # Dependent rows make the Hessian singular along directions that do not change the table: a tiny ridge picks one.
     ridge = EFFORT.newton_ridge * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
     try:
-        factor = linalg.cho_factor(bend + np.diag(ridge), check_finite=False)
-        step: FloatArray = linalg.cho_solve(factor, slope, check_finite=False)
+        factor = linalg.cho_factor(hessian + np.diag(ridge), check_finite=False)
+        step: FloatArray = linalg.cho_solve(factor, gradient, check_finite=False)
     except linalg.LinAlgError:  # every share has run to one end of its range
-        step = np.full(len(slope), np.inf)
+        step = np.full(len(gradient), np.inf)
     if not np.isfinite(step).all():
-        step = linalg.lstsq(bend, slope, check_finite=False)[0]
+        step = linalg.lstsq(hessian, gradient, check_finite=False)[0]
     return step * min(1.0, EFFORT.newton_longest_step / float(np.abs(step).max(initial=1.0)))
 
 
-def _sigmoid(lean: FloatArray) -> FloatArray:
+def _sigmoid(logits: FloatArray) -> FloatArray:
     # The logistic function by tanh: no overflow for large arguments.
-    return 0.5 * (1.0 + np.tanh(0.5 * lean))
+    return 0.5 * (1.0 + np.tanh(0.5 * logits))
 
 
 def _reach(known: System) -> IntArray:

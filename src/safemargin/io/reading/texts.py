@@ -18,6 +18,8 @@ from safemargin.io.reading.grid import MOST_CELLS, TextGrid, make_grid
 
 MOST_TEXT = 64 * 2**20
 """Bytes of a text file that is looked at cell by cell."""
+MOST_LINE = 1_000_000
+"""Signs of a line: a longer one is no row of a table."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -37,6 +39,8 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
     content = _content(path)
     text, used, note = decoded(path, content, encoding)
     lines = text.splitlines(keepends=True)[skip_lines:]
+    if any(len(line) > MOST_LINE for line in lines):
+        raise TooLargeError(f"{path}: a line has more than {MOST_LINE:,} signs; is it a table?")
     stated = _STATED.fullmatch(lines[0].strip()) if lines else None
     lines = lines[1:] if stated else lines
     first = 1 + skip_lines + bool(stated)
