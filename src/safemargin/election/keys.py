@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.hpke import (
 )
 
 from safemargin.core import InputError, new_secret
+from safemargin.io import parse_json
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 SEALING = KEM.MLKEM768_X25519.enc_length() + 16
@@ -37,8 +38,8 @@ def canonical(value: object) -> bytes:
 def parse(body: bytes) -> dict[str, Any]:
     """A JSON object somebody sent; anything else is refused without repeating it."""
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = parse_json(body.decode(), "the message")
+    except UnicodeDecodeError:
         raise InputError("the message is not JSON") from None
     if not isinstance(value, dict):
         raise InputError("the message is not a JSON object")

@@ -16,7 +16,7 @@ from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, fingerprint, sealing_public, unhex
 from safemargin.election.threshold import Dealing, TallyKey
-from safemargin.io import read_bytes
+from safemargin.io import check_keys, parse_json, read_bytes
 
 TOTAL = "total"
 EVERYBODY = "everybody"
@@ -276,8 +276,8 @@ class ElectionManifest(ManifestPart):
 def _section_faults(release: str) -> Iterator[str]:
     """The tallies, the roll and the axes of a release come from the election alone."""
     try:
-        sections = json.loads(release)
-    except (ValueError, RecursionError):
+        sections = parse_json(release, "release")
+    except InputError:
         sections = None
     if not isinstance(sections, dict) or not isinstance(sections.get("target", {}), dict):
         yield "release: must be JSON with sections of a release project"
@@ -309,6 +309,7 @@ class KnownElection:
     @classmethod
     def parse(cls, content: bytes, name: str = "manifest") -> "KnownElection":
         """A manifest from its file, checked."""
+        check_keys(content, name)
         try:
             return cls(ElectionManifest.model_validate_json(content))
         except ValidationError as error:

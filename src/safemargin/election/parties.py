@@ -18,7 +18,7 @@ from nacl.utils import random as random_bytes
 from pydantic import ValidationError
 
 from safemargin.aggregate.identity import make_certificate
-from safemargin.core import InputError, OutputError
+from safemargin.core import InputError, OutputError, remove_parts
 from safemargin.election.handover import check_release
 from safemargin.election.keys import canonical, fingerprint
 from safemargin.election.manifest import KnownElection, StatedDealing, first_fault
@@ -44,8 +44,17 @@ PLAN, PUBLIC, SEEN = "plan.toml", "public.json", "pledges.json"
 def init_party(plan: Path, name: str, folder: Path, address: str = "", host: str = "") -> PublicKeys:
     """Keys of a party in a new folder; with `host`, also a certificate for TLS that signs itself."""
     planned = read_plan(plan)
-    secret = new_keys(planned, name)
-    secret.write(folder / KEYS)
+    for part in (KEYS, PUBLIC, PLAN, CERTIFICATE, CERTIFICATE_KEY):
+        remove_parts(folder / part)
+    if (folder / KEYS).exists() and not (
+        folder / PUBLIC
+    ).exists():  # by a run that was interrupted before the last file
+        secret = Secret.read(folder / KEYS)
+        if secret.name != name:
+            raise InputError(f"{folder / KEYS}: holds the keys of {secret.name}, not of {name}; name another folder")
+    else:
+        secret = new_keys(planned, name)
+        secret.write(folder / KEYS)
     certificate = ""
     if host:
         certificate, key = make_certificate(host)

@@ -174,10 +174,7 @@ class ElectionRehearsal(ui.Result):
         closed = [
             (name, noted.get("accepted", 0)) for name, noted in self.check.dimensions.items() if not noted.get("opened")
         ]
-        few = [
-            f"{name}: {count:,} ballots are fewer than the minimum, so that nothing of it was decrypted"
-            for name, count in closed
-        ]
+        few = [f"{name}: {count:,} ballots are fewer than the minimum: nothing was decrypted" for name, count in closed]
         return few or ["no release of these answers meets the target"]
 
     @property
