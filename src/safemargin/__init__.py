@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from safemargin.release.growth import growth
     from safemargin.release.init import init
     from safemargin.release.ledger.ledger import ledger
-    from safemargin.release.ledger.locks import lock
+    from safemargin.release.lock import lock
     from safemargin.release.plan import Plan
     from safemargin.release.project import Project, schema
     from safemargin.release.release import Release, demo, release

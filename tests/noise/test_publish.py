@@ -10,7 +10,7 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError, PublishedTable, TooLargeError, numpy_generator
-from safemargin.io import read_tidy
+from safemargin.io import read_manifest, read_tidy
 from safemargin.noise.attack import attack
 from safemargin.noise.laws import truncated_delta
 from safemargin.noise.programme import Programme, parse_programme
@@ -246,8 +246,11 @@ def test_two_statistics_never_share_a_file(folder: Path) -> None:
         variables = "\n".join(f"'{name}' = ['0', '1']" for name in names)
         programme = f"[variables]\n{variables}\n[[tables]]\naxes = ['{names[0]}']\n[[tables]]\naxes = ['{names[1]}']\n"
         made = publish(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", 2.0, 5)
-        assert len(made.tables) == 3 and len(made.files) == 4
+        assert len(made.tables) == 3 and len(made.files) == 5
         out = made.write(folder / f"out {names[0]}")
+        manifest = read_manifest(out / "published/manifest.json")
+        assert set(manifest.files) == {path.name for path in (out / "published").glob("*.csv")}
+        assert not manifest.changed(out / "published")
         assert {read_tidy(path).axes for path in (out / "published").glob("*.csv")} == {(), (names[0],), (names[1],)}
 
 

@@ -5,7 +5,7 @@ one person is in 111. So the three others are equal, `x111 + 2 y = 31`, and that
 finds 0, with halves elsewhere. In the first form one release has the second sum and the next one the third.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +16,19 @@ from scipy import optimize, sparse
 from evidence import seeds
 from safemargin import RefusedError, Release, release
 from safemargin.bounds import build_system, certify
-from safemargin.core import Axis, Schema, Table, Tally, Target, as_published, frozen, onlooker_with_roll
+from safemargin.core import (
+    Axis,
+    PublishedTable,
+    Schema,
+    Table,
+    Tally,
+    Target,
+    as_published,
+    frozen,
+    onlooker_with_roll,
+)
+from safemargin.release.decide.decide import decide
+from safemargin.release.publish import publish
 
 Person = tuple[str, str, str, str, str]
 PEOPLE = (("222", 30), ("112", 30), ("121", 30), ("211", 30))
@@ -117,6 +129,67 @@ def _table(rows: list[Person]) -> Table:
     schema = Schema(axes, ("no", "yes"))
     roll = Tally(("a", "b", "c"), numbers, frozen(counts.sum(axis=1)[:, None], 1))
     return Table(schema, (Tally(("a", "b", "c"), numbers, frozen(counts, 2)),), (roll,))
+
+
+def planted(rows: list[Person], seed: int) -> list[Person]:
+    """The same people with other names of categories, axes in another order, and perhaps the other answer."""
+    rng = np.random.default_rng([seed, 28])
+    order = rng.permutation(3)
+    names = [{c: f"{rng.integers(10**6):06d}{c}" for c in sorted({row[1 + a] for row in rows})} for a in range(3)]
+    other = {"yes": "no", "no": "yes"} if rng.random() < 0.5 else {}
+    rows = [
+        (row[0], *(names[a][row[1 + a]] for a in order), other.get(row[4], row[4]))  # type: ignore[misc]
+        for row in rows
+    ]
+    return [rows[place] for place in rng.permutation(len(rows))]
+
+
+def is_fixed(table: Table, tables: Sequence[PublishedTable]) -> bool:
+    """Whether the published groups fix the answer of the one person of the gadget in integers, not in fractions."""
+    (votes,), (roll,) = table.votes, table.roll
+    alone = [n for n, row in enumerate(votes.codes.tolist()) if _names(table, row) == "111"]
+    rows, values = [], []
+    for each in tables:
+        for row, (option, value) in enumerate(zip(each.option.tolist(), each.lower.tolist(), strict=True)):
+            if option == 1 and each.upper[row] == value:
+                cell = each.cell(row)
+                rows.append([_is_in(table, codes, cell) for codes in votes.codes.tolist()])
+                values.append(value)
+    cost = np.zeros(len(votes.codes))
+    cost[alone] = 1.0
+    facts = optimize.LinearConstraint(sparse.csr_array(np.array(rows, dtype=float)), values, values)
+    ends = [
+        [
+            optimize.milp(
+                sign * cost, constraints=[facts], bounds=optimize.Bounds(0, roll.counts[:, 0]), integrality=w
+            ).fun
+            for sign in (1, -1)
+        ]
+        for w in (np.ones(len(cost)), np.zeros(len(cost)))
+    ]
+    (least, most), (low, high) = ends
+    return bool(round(least) == round(-most) and low < 0.5 < -high)
+
+
+def _names(table: Table, codes: Sequence[int]) -> str:
+    labels = [axis.categories[code] for axis, code in zip(table.schema.axes, codes, strict=True)]
+    return "".join(label[7:] for label in labels)  # after six digits and the letter of the axis
+
+
+def _is_in(table: Table, codes: Sequence[int], cell: Mapping[str, str]) -> bool:
+    labels = {axis.name: axis.categories[code] for axis, code in zip(table.schema.axes, codes, strict=True)}
+    return all(labels[axis] in group.split(" | ") for axis, group in cell.items())
+
+
+@pytest.mark.parametrize("seed", seeds(0, 2, 200))
+def test_a_planted_gadget_is_never_published(seed: int) -> None:
+    """The whole decision in a random city: what is certified leaves the person open in integers, as it says."""
+    table = _table(planted(one_release((3, 4, 5, 6)[seed % 4], seed), seed))
+    plain = [as_published(table.margin(axes), table.schema, "x") for axes in ((), ("a",), ("b",), ("c",))]
+    assert is_fixed(table, plain), "the gadget works"
+    plan = decide(table, Target())
+    assert plan.certificate.certified and plan.certificate.linear == 0
+    assert not is_fixed(table, publish(plan, table).tables)
 
 
 @pytest.mark.parametrize("seed", seeds(0, 6, 100))

@@ -76,3 +76,28 @@ def test_a_lock_needs_a_ledger(tmp_path: Path) -> None:
     path.write_text(path.read_text().split("[ledger]")[0])
     with pytest.raises(InputError, match="ledger is missing"):
         safemargin.lock(path)
+
+
+def test_a_lock_keeps_a_forecast_that_reads_the_roll_only(tmp_path: Path) -> None:
+    (tmp_path / "roll.csv").write_text("site,people\nA,300\nB,200\nC,9\n")
+    (tmp_path / "project.toml").write_text(
+        '[data]\nfile = "not_counted_yet.csv"\nanswer = "v"\noptions = ["yes", "no"]\n[roll]\nfiles = ["roll.csv"]\n'
+        '[axes.site]\n[ledger]\nfile = "l.sqlite"\npopulation = "staff"\n'
+        'cycle = "1"\nanswers = "new"\nturnover = "net"\n'
+    )
+    made = safemargin.lock(tmp_path / "project.toml", draws=5)
+    document = made.to_json()["forecast"]
+    assert document["draws"] == 5 and "C" in document["certain"]["merged"]["site"][0]
+    assert set(document["tables"]["site"]) == {"exact", "merged", "lost"}
+    again = safemargin.lock(tmp_path / "project.toml")
+    assert again.to_json() == made.to_json()
+    assert len(read_locks(Project.load(tmp_path / "project.toml").ledger)) == 1
+
+
+def test_a_lock_without_a_roll_says_why_nothing_is_forecast(tmp_path: Path) -> None:
+    (tmp_path / "project.toml").write_text(
+        '[data]\nfile = "not_counted_yet.csv"\nanswer = "v"\n[axes.site]\n[ledger]\nfile = "l.sqlite"\n'
+        'population = "staff"\ncycle = "1"\nanswers = "new"\nturnover = "net"\n'
+    )
+    made = safemargin.lock(tmp_path / "project.toml")
+    assert "There is no forecast" in made.to_json()["forecast"]["missing"]

@@ -25,7 +25,7 @@ from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.rules import post_process
 from safemargin.guarantees.swap_curves import Curves, by_size, curves_chart, rate_chart, rates
-from safemargin.io import connected
+from safemargin.io import connected, read_manifest
 from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
 from swap_files import holding, swap_file
@@ -432,10 +432,13 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "published/swapped.csv",
         "published/guarantee.json",
+        "published/manifest.json",
         "confidential/report.html",
     }
     guarantee = json.loads((folder / "published/guarantee.json").read_text())
     assert guarantee["varies"].startswith("swap rate 1/20") and "selected" not in json.dumps(guarantee)
+    manifest = read_manifest(folder / "published/manifest.json")
+    assert set(manifest.files) == {"swapped.csv", "guarantee.json"} and not manifest.changed(folder / "published")
     assert "<svg" in (folder / "confidential/report.html").read_text()
     again = run("swap", people, *options, "--out", folder)
     assert again.code == 2 and "not empty" in again.err
@@ -746,6 +749,7 @@ def test_data_in_memory(form: Callable[[object], object], tmp_path: Path) -> Non
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
         "confidential/report.html",
         "published/guarantee.json",
+        "published/manifest.json",
         "published/swapped.parquet",
     ]
     before = Counter((row["state"], row["county"]) for row in ROWS)

@@ -19,7 +19,7 @@ from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
 from safemargin.web.bench import Bench, Place
 from safemargin.web.jobs import Job
-from safemargin.web.screens.check import audit_parts
+from safemargin.web.screens.check import audit_parts, corrections, reading_parts
 from safemargin.web.workbench import open_workbench
 from test_golden import FILES
 
@@ -376,3 +376,19 @@ except InputError as error:
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "uvicorn is not installed; run: pip install 'safemargin[web]'\n"
+
+
+def test_the_reading_comes_first_and_one_click_corrects_it() -> None:
+    axes = [
+        {"name": "Precinct", "role": "rows", "categories": 3, "labels": ["A", "B", "C"], "total": "Total"},
+        {"name": "columns", "role": "columns", "categories": 2, "labels": ["Yes", "No"], "total": "Total"},
+    ]
+    table = {"table": "t.csv", "role": "table", "words": "rows Precinct (3).", "axes": axes, "options": [], "gaps": 2}
+    table |= {"rounded_to": 1, "notes": ["skipped a line"], "doubts": []}
+    document = {"safe": True, "attacks": [], "reading": [table]}
+    assert reading_parts(document)[0] == "Read as: rows Precinct (3)."
+    clicks = {(name, value) for _, name, value in corrections(document)}
+    assert {("totals", "none"), ("answers", "Yes,No"), ("suppressed", "1-4"), ("rounded", "5")} <= clicks
+    doubtful = {**document, "reading": [{**table, "doubts": ["a dash may be a zero"]}]}
+    first = reading_parts(doubtful)[0]
+    assert isinstance(first, Headline) and first.state == "partly" and first.parts == ("a dash may be a zero.",)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from safemargin.bounds.rule import hull, suspects
     from safemargin.bounds.search import Targets, whole_searches
+    from safemargin.bounds.sets import SetIntervals, infer_sets
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
     from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public, sources_of

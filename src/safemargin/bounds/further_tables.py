@@ -4,6 +4,7 @@ Every table here comes from one that agrees with all that is published by exchan
 every published sum stays; addition checks it all the same. Cheap ways come first, each for what is still missing:
 
     many exchanges at once      random ones that lean towards the cells that are not shown (`Exchanges.shuffle`, twins)
+    one for every profile       that is not shown, all in one table (`exchanged_at_once`)
     one after the other         every cell that is not shown exchanges in the same table (`exchanged_together`)
     one cell, one table         from the table in which its count is smallest or largest (`single_exchanges`)
     somebody answers otherwise  and rounding mends the margins (`_repaired`)
@@ -19,7 +20,13 @@ from scipy import sparse
 
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.single_exchange import Twins, exchange_between_twins, exchange_in_place, exchanged
+from safemargin.bounds.single_exchange import (
+    Twins,
+    exchange_between_twins,
+    exchange_in_place,
+    exchange_profiles,
+    exchanged,
+)
 from safemargin.bounds.witnessed import ShownCells
 from safemargin.core import IntArray, numpy_generator
 
@@ -27,7 +34,8 @@ IDLE_STEPS, SLOW_STEPS, FEW_PROFILES = 20, 3, 1_000
 """Exchanged tables in a row that show nothing new before the search ends, or less than a tenth of what is missing where
 there are more than a few profiles.
 """
-MOST_PASSES = 12
+MOST_PASSES, FEW_MISSING = 12, 20
+"""Tables that exchanges for many cells start from, and counts that are missing for which all profiles are looked at."""
 MOST_TABLES, MOST_EXCHANGES = 24, 5_000
 MOST_REPAIRS = 200
 MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
@@ -41,15 +49,36 @@ def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[
     for counts in tables:
         shown.take(counts)
     found: list[tuple[int, IntArray]] = []
-    left, idle = shown.count_missing(), 0
+    left = shown.count_missing()
     if not left:
         return []
     ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
     exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
-    generator = numpy_generator(0)
     twins = Twins(exchanges)
-    slow = 0
-    while left and idle < IDLE_STEPS and slow < SLOW_STEPS and len(found) < MOST_TABLES:  # many exchanges at once
+    shuffled: list[tuple[int, IntArray]] = []
+    for way in (_shuffled, exchanged_at_once, exchanged_together):
+        new = way(shown, exchanges, twins, tables) if left else []
+        shuffled = new if way is _shuffled else shuffled
+        found += new
+        left = shown.count_missing()
+    for origins, bases in ((list(range(len(tables))), tables), ([a for a, _ in shuffled], [b for _, b in shuffled])):
+        if left and bases:
+            found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
+            left = shown.count_missing()
+    for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
+        found += [each for each in (source if left else ()) if shown.take_if_useful(each[1])]
+        left = shown.count_missing()
+    return found
+
+
+def _shuffled(
+    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+) -> list[tuple[int, IntArray]]:
+    """Tables many random exchanges away, which lean towards what is not shown."""
+    known, generator = shown.known, numpy_generator(0)
+    found: list[tuple[int, IntArray]] = []
+    left, idle, slow = shown.count_missing(), 0, 0
+    while left and idle < IDLE_STEPS and slow < SLOW_STEPS and len(found) < MOST_TABLES:
         start = int(generator.integers(len(tables)))
         want = shown.wanted(generator)
         columns = want if known.reference else np.column_stack([want, np.zeros(len(want))])
@@ -63,25 +92,11 @@ def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[
         if not known.admits(counts):
             idle += 1
             continue
-        shown.take(counts)
-        before, left = left, shown.count_missing()
-        idle = 0 if left < before else idle + 1
+        useful = shown.take_if_useful(counts)
+        found += [(start, counts)] if useful else []
+        before, left = left, shown.count_missing() if useful else left
+        idle = 0 if useful else idle + 1
         slow = slow + 1 if left > 0.9 * before and len(known.codes) > FEW_PROFILES else 0
-        if left < before:
-            found.append((start, counts))
-    shuffled = found[:]
-    found += exchanged_together(shown, exchanges, twins, tables) if left else []
-    left = shown.count_missing()
-    for origins, bases in ((list(range(len(tables))), tables), ([a for a, _ in shuffled], [b for _, b in shuffled])):
-        if left and bases:
-            found += [(origins[a], counts) for a, counts in single_exchanges(shown, exchanges, twins, bases)]
-            left = shown.count_missing()
-    for source in (_repaired(shown, exchanges, tables), _extremes(shown)):
-        for start, counts in source if left else ():
-            shown.take(counts)
-            before, left = left, shown.count_missing()
-            if left < before:
-                found.append((start, counts))
     return found
 
 
@@ -110,6 +125,26 @@ def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray
                         yield start, counts
 
 
+def exchanged_at_once(
+    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+) -> list[tuple[int, IntArray]]:
+    """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible."""
+    found: list[tuple[int, IntArray]] = []
+    every = range(exchanges.free + 1)
+    gives = np.array([[option in options for option in every] for options, _, _ in shown.secrets])
+    for start, table in enumerate(tables[:MOST_PASSES]):
+        profiles = shown.cells[0]
+        missing = shown.missing(profiles)
+        if missing.sum() < FEW_MISSING:
+            break
+        matrix = exchanges.matrix(table).copy()
+        exchange_profiles(exchanges, matrix, missing[profiles.cell_of], gives)
+        counts = matrix[:, : exchanges.free].ravel()
+        if shown.known.admits(counts) and shown.take_if_useful(counts):
+            found.append((start, counts))
+    return found
+
+
 def exchanged_together(
     shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
@@ -120,17 +155,15 @@ def exchanged_together(
     """
     found: list[tuple[int, IntArray]] = []
     for start, table in enumerate(tables[:MOST_PASSES]):
-        matrix, before = exchanges.matrix(table).copy(), 0
+        matrix, some = exchanges.matrix(table).copy(), False
         for cells in shown.cells:
-            places = np.argwhere(shown.missing(cells)).tolist()
-            before += len(places)
-            for cell, number in places:
+            for cell, number in np.argwhere(shown.missing(cells)).tolist():
+                some = True
                 inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
                 exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
         counts = matrix[:, : exchanges.free].ravel()
-        if before and shown.known.admits(counts):
-            shown.take(counts)
-            found += [(start, counts)] if shown.count_missing() < before else []
+        if some and shown.known.admits(counts) and shown.take_if_useful(counts):
+            found.append((start, counts))
     return found
 
 

@@ -60,6 +60,57 @@ def exchange_between_twins(matrix: IntArray, twins: IntArray, want: FloatArray, 
                 matrix[profiles, plus] += units
 
 
+def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray, gives: BoolArray) -> None:
+    """Let people of many profiles give up options, every profile in at most one exchange.
+
+    `wanted` marks per profile and secret whether somebody should, `gives` per secret and option which options are given
+    up for one that is not. The exchanges of one block, two slices and two options share no profile, so all are made at
+    once: the n-th pair that is wanted with the n-th pair of the same key that is not.
+    """
+    unused, spare = np.ones(len(matrix), dtype=bool), ~wanted.any(axis=1)
+    for block in exchanges.tops:
+        pairs = exchanges.pairs(block)
+        for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
+            for number in range(len(gives)):
+                asked = np.flatnonzero(wanted[first, number] & unused[first] & unused[second])
+                for g, h in zip(*_swaps(gives[number].tolist()), strict=True) if len(asked) else ():
+                    out = asked[unused[first[asked]] & unused[second[asked]]]
+                    out = out[(matrix[first[out], g] > 0) & (matrix[second[out], h] > 0)]
+                    if not len(out):
+                        continue
+                    home = pairs.of_same_key(out)[0]
+                    home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
+                    home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
+                    _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (int(g), int(h)))
+
+
+def _exchange_all(
+    matrix: IntArray,
+    unused: BoolArray,
+    pairs: tuple[IntArray, IntArray, IntArray],
+    ways: tuple[IntArray, IntArray],
+    options: tuple[int, int],
+) -> None:
+    """Exchange `options` through pairs that lead `out` and others of the same key that lead back, each profile once."""
+    first, second, key = pairs
+    ranked = []
+    for way in ways:
+        _, start, place = np.unique(key[way], return_index=True, return_inverse=True)
+        ranked.append(key[way] * (len(key) + 1) + np.arange(len(way)) - start[place])
+    _, there, back = np.intersect1d(ranked[0], ranked[1], assume_unique=True, return_indices=True)
+    out, home = ways[0][there], ways[1][back]
+    profiles = np.stack([first[out], second[out], first[home], second[home]])
+    alone = np.zeros(profiles.size, dtype=bool)
+    alone[np.unique(profiles, return_index=True)[1]] = True
+    profiles = profiles[:, alone.reshape(profiles.shape).all(axis=0)]
+    old, new = np.array([options, options[::-1], options[::-1], options]).T
+    units = matrix[profiles, old[:, None]].min(axis=0)
+    for row, minus, plus in zip(profiles, old, new, strict=True):
+        matrix[row, minus] -= units
+        matrix[row, plus] += units
+        unused[row] = False
+
+
 def exchanged(
     exchanges: Exchanges, twins: Twins, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
 ) -> IntArray | None:

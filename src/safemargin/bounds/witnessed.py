@@ -172,6 +172,16 @@ class ShownCells:
         for cells in self.cells:
             cells.take(columns)
 
+    def take_if_useful(self, counts: IntArray) -> bool:
+        """Count one more table if fewer counts are missing with it; else nothing changes, as it will not be carried."""
+        before, ends = self.count_missing(), [(cells.least.copy(), cells.most.copy()) for cells in self.cells]
+        self.take(counts)
+        if self.count_missing() < before:
+            return True
+        for cells, (least, most) in zip(self.cells, ends, strict=True):
+            cells.least, cells.most = least, most
+        return False
+
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
         """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
         profiles = np.flatnonzero((counts != start).reshape(-1, self.known.free).any(axis=1))

@@ -28,6 +28,7 @@ from safemargin.core import (
 from safemargin.io.files import read_json, require_file
 
 MANIFEST = "manifest.json"
+PUBLIC = "published"
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))]
     + ["manifest", "certificate", "index"]
@@ -56,6 +57,7 @@ def file_name(name: str) -> str:
 
 def check_folder(folder: Path) -> None:
     """Refuse to write where something is already: better said before the work than after it."""
+    remove_stale_drafts(folder.parent)
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise OutputError(f"{folder}: {place} is a file, not a folder; name another")
@@ -213,6 +215,22 @@ class Manifest(BaseModel):
 def manifest_bytes(stated: Mapping[str, object], hashes: Mapping[str, str]) -> bytes:
     """The manifest of a folder: what is stated, then the hashes of its files."""
     return json_bytes({"schema": 1, **stated, "files": dict(hashes)})
+
+
+def with_manifest(stated: Mapping[str, object], files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of a folder, with a manifest of all in its `published/`; what is confidential is not named there."""
+    public = f"{PUBLIC}/"
+    hashes = {
+        name.removeprefix(public): hash_bytes(content) for name, content in files.items() if name.startswith(public)
+    }
+    return {**files, f"{public}{MANIFEST}": manifest_bytes(stated, hashes)}
+
+
+def write_manifest(folder: Path, stated: Mapping[str, object]) -> None:
+    """Write the manifest of every file in a folder, and in folders inside it, beside them."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    hashes = {path.relative_to(folder).as_posix(): hash_file(path) for path in found}
+    (folder / MANIFEST).write_bytes(manifest_bytes(stated, hashes))
 
 
 def read_manifest(path: Path) -> Manifest:

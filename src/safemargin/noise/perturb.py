@@ -22,7 +22,7 @@ from safemargin.core import (
     write_secret,
 )
 from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
-from safemargin.io import Hierarchies, tree, write_folder
+from safemargin.io import Hierarchies, tree, with_manifest, write_folder
 from safemargin.noise.columns import RecordColumns
 from safemargin.noise.ptable import ptable as make_table
 from safemargin.noise.records import MILLIONTHS, Data, KeyedRecords, read_cells
@@ -94,7 +94,7 @@ class Perturbed(Result):
         files = {"published/table.csv": self.to_csv(), "confidential/table.csv": self.to_csv(confidential=True)}
         if self.is_chained:
             files[f"published/{GUARANTEE_FILE}"] = guarantee_text(self.guarantee)
-        return {name: text.encode() for name, text in files.items()}
+        return with_manifest({"kind": "noised table"}, {name: text.encode() for name, text in files.items()})
 
     def write(self, path: Path | str) -> Path:
         """Write all files to a new folder."""

@@ -28,7 +28,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
-from safemargin.io import WRITERS, file_name, json_bytes, rows_of, write_folder
+from safemargin.io import WRITERS, file_name, json_bytes, rows_of, with_manifest, write_folder
 from safemargin.noise.calculators import Wishes
 from safemargin.noise.columns import RecordColumns
 from safemargin.noise.laws import hockey_stick, truncated_bound, truncated_delta, truncated_law
@@ -76,7 +76,7 @@ class NoisyProgramme(Result):
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What `write` writes: a table per statistic, and the confidential parameters or the guarantee."""
+        """What `write` writes: a table per statistic, the guarantee or the confidential parameters, and a manifest."""
         orders: dict[str, tuple[str, ...]] = {}
         files: dict[str, bytes] = {}
         for table in self.tables:
@@ -87,9 +87,11 @@ class NoisyProgramme(Result):
                 name = f"{file_name(table.name)}-{number}"
             files[f"published/{name}.csv"] = WRITERS["csv"](rows_of(table, orders))
         if self.guarantee is not None:
-            return {**files, f"published/{GUARANTEE_FILE}": guarantee_text(self.guarantee).encode()}
-        parameters = {**self.parameters, "people": self.people, "tables": sorted(files)}
-        return {**files, "confidential/parameters.json": json_bytes(parameters)}
+            files[f"published/{GUARANTEE_FILE}"] = guarantee_text(self.guarantee).encode()
+        else:
+            parameters = {**self.parameters, "people": self.people, "tables": sorted(files)}
+            files["confidential/parameters.json"] = json_bytes(parameters)
+        return with_manifest({"kind": "noised tables"}, files)
 
     def write(self, path: Path | str) -> Path:
         """Write all files to a new folder."""

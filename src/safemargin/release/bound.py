@@ -12,6 +12,7 @@ from safemargin.bounds import (
     Data,
     Exposure,
     Extremes,
+    SetIntervals,
     axis_names,
     bound_cell,
     cell_rows,
@@ -22,21 +23,27 @@ from safemargin.bounds import (
     extremes_document,
     extremes_parts,
     infer,
+    infer_sets,
     measured_slack,
     read_public,
 )
-from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
+from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, exact_margins, no_progress
 from safemargin.io import ReadingOptions, ReadTable, doubt_lines, reading_document, reading_lines
 from safemargin.release.remedies import Remedy, remedies, remedy_parts
 from safemargin.ui import (
     MOST_ROWS,
     Document,
+    Grid,
     Headline,
     OnPage,
     Paragraph,
     Part,
     Report,
     Result,
+    Section,
+    Tag,
+    cell_label,
+    count_range,
     override_target,
     plural,
     show_report,
@@ -57,6 +64,8 @@ class Bounds(Result):
     remedies: tuple[Remedy, ...] = ()
     reads: tuple[ReadTable, ...] = ()
     """How every table was read."""
+    sets: SetIntervals | None = None
+    """Intervals of secrets that are sets of several options, where the target has any."""
 
     @property
     def doubts(self) -> list[str]:
@@ -66,11 +75,13 @@ class Bounds(Result):
     @property
     def disclosed(self) -> int:
         """How many intervals miss the target."""
-        return self.exposure.tallied(self.target)["disclosed"]
+        return self.exposure.tallied(self.target)["disclosed"] + (self.sets.disclosed if self.sets else 0)
 
     def to_json(self) -> Document:
         """The document of `bound --json`."""
         document = {**exposure_document(self.exposure, self.target), "reading": reading_document(self.reads)}
+        if self.sets is not None:
+            document["sets"] = self.sets.entries(self.exposure)
         if self.extremes is None:
             return document
         found = [remedy.to_json() for remedy in self.remedies]
@@ -91,15 +102,33 @@ class Bounds(Result):
     def to_report(self, limit: int = MOST_ROWS, sort: str = "verdict") -> Report:
         """The tally of verdicts and the cells, the most revealing first."""
         count = self.disclosed
-        headline = f"{plural(count, 'interval')} of {self.exposure.lower.size:,} would be disclosed."
+        looked = self.exposure.lower.size + (self.sets.lower.size if self.sets else 0)
+        headline = f"{plural(count, 'interval')} of {looked:,} would be disclosed."
         verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
         parts: list[Part] = [*reading_lines(self.reads)]
         parts += [Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
         parts += exposure_parts(self.exposure, self.target, limit, sort)
+        parts += [] if self.sets is None else [self._sets_section(limit)]
         if self.extremes is not None:
             parts += extremes_parts(self.extremes, limit)
             parts += remedy_parts(self.remedies, self.extremes.option)
         return Report("What an onlooker can infer", OnPage(verdict), *parts)
+
+    def _sets_section(self, limit: int) -> Section:
+        """Secrets of several options, those that disclose most first."""
+        assert self.sets is not None
+        order = {"disclosed": 0, "open": 1, "contained": 2}
+        entries = sorted(self.sets.entries(self.exposure), key=lambda entry: order[str(entry["verdict"])])
+        rows = []
+        for entry in entries[:limit]:
+            cell, people, ends = entry["cell"], entry["people"], (entry["lower"], entry["upper"])
+            assert isinstance(cell, dict) and isinstance(people, int)
+            chosen = " or ".join(entry["options"]) if isinstance(entry["options"], list) else ""
+            low, high = (end for end in ends if isinstance(end, int))
+            rows.append([cell_label(cell), chosen, people, count_range(low, high), Tag(str(entry["verdict"]))])
+        more = len(entries) - len(rows)
+        said = Paragraph(f"and {more:,} more" if more > 0 else "", "quiet")
+        return Section("Sets of options", Grid(("cell", "chose", "people", "count", "verdict"), rows), said)
 
     def show(self, console: Console, limit: int = 30, sort: str = "verdict") -> None:
         """Print the cells that disclose most."""
@@ -165,4 +194,7 @@ def bound(
         fiber=not decide,
         progress=progress,
     )
-    return Bounds(exposure, aim, reads=reads)
+    public = exact_margins(shown) if isinstance(shown, Table) else shown
+    slack = slack or (shown.inconsistency.slack(int(shown.totals.sum())) if isinstance(shown, Table) else 0)
+    sets = infer_sets(public, exposure, aim, slack=slack, enough=aim.tau if decide else None, progress=progress)
+    return Bounds(exposure, aim, reads=reads, sets=sets)

@@ -80,6 +80,8 @@ def _completed(
         )
         for secret in question["secrets"]
     ]
+    if not secrets:  # of one option, nothing is secret, and nothing has to be shown
+        return carried
     shown = ShownCells(known, publication.tables, fields["checked"], secrets, plan.target)
     order = _rows_in(carried, known)
     tables = [table.counts[order][:, : known.free].ravel() for table in carried.tables]

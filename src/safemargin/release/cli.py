@@ -14,7 +14,7 @@ from safemargin.release.forecast import forecast as run_forecast
 from safemargin.release.growth import growth as run_growth
 from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
-from safemargin.release.ledger.locks import lock as run_lock
+from safemargin.release.lock import lock as run_lock
 from safemargin.release.project import Project
 from safemargin.release.project import schema as run_schema
 from safemargin.release.release import Release
@@ -239,13 +239,18 @@ def init(
 
 def lock(
     project: Annotated[Path, typer.Argument(help="Project file (TOML) with a section [ledger].")],
+    draws: Annotated[
+        int | None, typer.Option(help="How often the forecast draws answers; 0: only what the roll settles.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the limits of a project and their hash into its ledger before the count; later changes are named.
+    """Write the limits of a project, their hash and a forecast into its ledger before the count.
 
     Example: safemargin lock project.toml
     """
-    print_result(run_lock(project), as_json)
+    with progress_bar("starting") as progress:
+        made = run_lock(project, draws=draws, progress=progress)
+    print_result(made, as_json)
 
 
 def ledger(

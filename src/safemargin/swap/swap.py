@@ -26,7 +26,7 @@ from safemargin.guarantees import (
     rates_for,
     swap_epsilon,
 )
-from safemargin.io import SparkSource, new_folder, open_records
+from safemargin.io import SparkSource, new_folder, open_records, write_manifest
 from safemargin.swap.guarantee import Method, swap_guarantee
 from safemargin.swap.permutation import CellRates, Rates, Strata
 from safemargin.swap.reading import Workspace, counted, workspace
@@ -139,7 +139,7 @@ class Swapped(ui.Result):
         )
 
     def write(self, path: Path | str) -> Path:
-        """Write a new folder: `published/` with result and guarantee, `confidential/` with the confidential report."""
+        """Write a new folder: `published/` with result, guarantee and manifest, `confidential/` with the report."""
         with new_folder(Path(path)) as draft:
             for part in ("published", "confidential"):
                 (draft / part).mkdir()
@@ -147,6 +147,7 @@ class Swapped(ui.Result):
             copy = shutil.copytree if result.is_dir() else shutil.copyfile
             copy(result, draft / "published" / self.file)
             ui.write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(self.guarantee))
+            write_manifest(draft / "published", {"kind": "swapped records"})
             ui.write_text(draft / "confidential" / "report.html", self.to_html())
         return Path(path)
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from charset_normalizer import from_bytes
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.files import open_bytes, suffix
+from safemargin.io.files import open_bytes, read_most, suffix
 from safemargin.io.reading.grid import MOST_CELLS, TextGrid, make_grid
 
 MOST_TEXT = 64 * 2**20
 """Bytes of a text file that is looked at cell by cell."""
+MOST_LINE = 1_000_000
+"""Signs of a line: a longer one is no row of a table."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -37,6 +39,8 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
     content = _content(path)
     text, used, note = decoded(path, content, encoding)
     lines = text.splitlines(keepends=True)[skip_lines:]
+    if any(len(line) > MOST_LINE for line in lines):
+        raise TooLargeError(f"{path}: a line has more than {MOST_LINE:,} signs; is it a table?")
     stated = _STATED.fullmatch(lines[0].strip()) if lines else None
     lines = lines[1:] if stated else lines
     first = 1 + skip_lines + bool(stated)
@@ -70,7 +74,7 @@ def _is_open(record: str, delimiter: str) -> bool:
 def _content(path: Path) -> bytes:
     with open_bytes(path) as file:
         try:
-            content = file.read(MOST_TEXT + 1)
+            content = read_most(file, MOST_TEXT + 1)
         except (OSError, EOFError) as error:
             raise InputError(f"{path}: line 1: cannot be read: {error}") from None
     if len(content) > MOST_TEXT:

@@ -10,6 +10,10 @@ SHOWN_TABLES = 8
 """Tables whose reading is printed one by one."""
 
 
+SHOWN_LABELS = 20
+"""Categories of an axis that a document lists."""
+
+
 def reading_words(read: ReadTable) -> str:
     """`rows Region (5), columns Employment (3), totals "Total" (checked: they add up), 3 gaps marked *.`"""
     parts = [_axis(axis, n) for n, axis in enumerate(read.axes)] or ["a total"]
@@ -111,6 +115,7 @@ def reading_document(reads: Sequence[ReadTable]) -> list[dict[str, Any]]:
                     "name": axis.name,
                     "role": axis.role,
                     "categories": len(axis.categories),
+                    "labels": list(axis.categories[:SHOWN_LABELS]),
                     "total": None if axis.total is None else axis.labels[axis.total],
                     "subtotals": [axis.labels[parent] for parent, _ in axis.splits if parent != axis.total],
                 }

@@ -5,6 +5,7 @@ them down with their hash, and a release compares.
 """
 
 import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError, new_secret
+from safemargin.core import InputError, OutputError, new_secret
 from safemargin.history.chain import Chain
 from safemargin.history.file import connected, create, damaged, locking, open_ledger
 from safemargin.history.names import about, normalised
@@ -23,8 +24,8 @@ TABLE = (
     "create table if not exists locked (id integer primary key, population text not null, cycle text not null, "
     "day text not null, event text not null, hash text not null, limits text not null, seal text not null)"
 )
-LOCKED, CHANGED = "locked", "changed"
-"""What happened to the limits: they were locked before the count, or a release used others."""
+LOCKED, CHANGED, FORECAST = "locked", "changed", "forecast"
+"""What is written down: limits that were locked before the count, that a release used others, and what was forecast."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Lock(Result):
     day: str
     event: str
     limits: Mapping[str, Any] = field(hash=False)
+    forecast: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a release with these limits was forecast to keep, or why that could not be forecast."""
 
     @property
     def digest(self) -> str:
@@ -45,12 +48,14 @@ class Lock(Result):
     def to_json(self) -> Document:
         """The document of `lock --json`."""
         stated = {"population": self.population, "cycle": self.cycle, "day": self.day, "hash": self.digest}
-        return {"schema": SCHEMA, **stated, "limits": dict(self.limits)}
+        forecast = {"forecast": dict(self.forecast)} if self.forecast else {}
+        return {"schema": SCHEMA, **stated, "limits": dict(self.limits), **forecast}
 
     def to_report(self) -> Report:
         """What was locked."""
         facts = {"population": self.population, "cycle": self.cycle, "locked": self.day, "SHA-256": self.digest}
-        return Report("Limits are locked", Particulars(facts))
+        said = self.forecast.get("sentence") or self.forecast.get("missing")
+        return Report("Limits are locked", Particulars(facts | ({"forecast": said} if said else {})))
 
 
 def limits_of(project: Project) -> dict[str, Any]:
@@ -64,9 +69,8 @@ def limits_of(project: Project) -> dict[str, Any]:
     }
 
 
-def lock(project: Project | Path | str) -> Lock:
+def lock_limits(loaded: Project) -> Lock:
     """Write the limits of a project into its ledger, before the count; a lock of the same cycle is never replaced."""
-    loaded = project if isinstance(project, Project) else Project.load(project)
     if loaded.ledger is None:
         raise InputError("ledger is missing: limits are locked in the ledger of a project; add the section [ledger]")
     section, limits = loaded.ledger, json.loads(_text(limits_of(loaded)))
@@ -82,6 +86,17 @@ def lock(project: Project | Path | str) -> Lock:
             "change, so edit the project instead"
         )
     return _append(section, LOCKED, limits)
+
+
+def record_forecast(section: LedgerSection, forecast: Mapping[str, Any]) -> None:
+    """Write down what was forecast for limits that are locked."""
+    _append(section, FORECAST, forecast)
+
+
+def read_forecast(section: LedgerSection) -> dict[str, Any]:
+    """What was forecast for the locked limits of a cycle; nothing if nothing was."""
+    found = [each for each in _read(section) if each.event == FORECAST]
+    return dict(found[-1].limits) if found else {}
 
 
 def log_change(project: Project) -> None:
@@ -117,14 +132,21 @@ def lock_notes(project: Project) -> list[str]:
 
 def read_locks(section: LedgerSection) -> list[Lock]:
     """What was written down about the limits of one cycle, in order."""
+    return [each for each in _read(section) if each.event != FORECAST]
+
+
+def _read(section: LedgerSection) -> list[Lock]:
     if not section.file.exists():
         return []
     chain = open_ledger(section.file).chain
-    with connected(section.file) as database:
-        if not database.execute("select 1 from sqlite_master where name = 'locked'").fetchall():
-            return []
-        rows = database.execute("select population, cycle, day, event, hash, limits, seal from locked order by id")
-        sealed = rows.fetchall()
+    try:
+        with connected(section.file) as database:
+            if not database.execute("select 1 from sqlite_master where name = 'locked'").fetchall():
+                return []
+            rows = database.execute("select population, cycle, day, event, hash, limits, seal from locked order by id")
+            sealed = rows.fetchall()
+    except sqlite3.Error as error:
+        raise InputError(f"{section.file}: cannot be read as a ledger: {' '.join(str(error).split())}") from None
     locks, before = [], ""
     for population, cycle, day, event, digest, text, seal in sealed:
         kept = Lock(population, cycle, day, event, json.loads(text))
@@ -139,11 +161,14 @@ def _append(section: LedgerSection, event: str, limits: Mapping[str, Any]) -> Lo
     if not section.file.exists():
         create(section.file, new_secret())
     made = Lock(section.population, section.cycle, date.today().isoformat(), event, limits)
-    with locking(section.file) as (database, chain, last):
-        database.execute(TABLE)
-        row = (made.population, made.cycle, made.day, event, made.digest, _text(limits))
-        seal = _seal(chain, last, made)
-        database.execute("insert into locked values (null, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
+    try:
+        with locking(section.file) as (database, chain, last):
+            database.execute(TABLE)
+            row = (made.population, made.cycle, made.day, event, made.digest, _text(limits))
+            seal = _seal(chain, last, made)
+            database.execute("insert into locked values (null, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
+    except sqlite3.Error as error:
+        raise OutputError(f"{section.file}: nothing was recorded: {' '.join(str(error).split())}") from None
     return made
 
 

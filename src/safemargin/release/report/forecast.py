@@ -1,5 +1,6 @@
 """The page of a forecast: what is certain, the chance of every table, and a strip of chances per group."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from safemargin.ui import (
@@ -81,7 +82,7 @@ def _chances_section(forecast: "Forecast") -> Part:
     said = f"{plural(forecast.draws, 'draw')} of everybody's answers, each decided by the rule of a release. "
     said += f"Anything beside the total could be published in {percent(forecast.published.share)} of them "
     said += f"(95 % interval {_range(forecast.published)})."
-    chart = Chart(lambda: _chances_chart(forecast), "Share of draws in which a table is exact, merged or lost")
+    chart = Chart(lambda: chances_chart(_shares(forecast)), "Share of draws in which a table is exact, merged or lost")
     columns = ("table", *COLOURS, "lost, 95 % interval")
     return Section("Probable, by drawn answers", said, Grid(columns, rows), OnPage(chart))
 
@@ -95,11 +96,16 @@ def _range(chance: "Chance") -> str:
     return f"{percent(low)} to {percent(high)}"
 
 
-def _chances_chart(forecast: "Forecast") -> Spec:
+def _shares(forecast: "Forecast") -> dict[str, dict[str, float]]:
+    return {name: {state: chance.share for state, chance in found.items()} for name, found in forecast.tables.items()}
+
+
+def chances_chart(tables: Mapping[str, Mapping[str, float]]) -> Spec:
+    """One bar per table: the shares of draws in which it is exact, merged and lost."""
     values = [
-        {"row": row_label(place, name), "state": state, "share": chance.share, "order": order}
-        for place, (name, states) in enumerate(forecast.tables.items())
-        for order, (state, chance) in enumerate(states.items())
+        {"row": row_label(place, name), "state": state, "share": share, "order": order}
+        for place, (name, states) in enumerate(tables.items())
+        for order, (state, share) in enumerate(states.items())
     ]
     left, rows = row_positions(values)
     scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}

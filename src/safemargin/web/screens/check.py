@@ -11,6 +11,10 @@ from safemargin.core import InputError, SafemarginError
 from safemargin.io import read_tables
 from safemargin.web.bench import Bench, Given, Screen
 
+FIELDS = ("path", "roll", "count", "by", "option", "answers", "totals", "suppressed", "rounded", "sheet")
+"""What the form says: files, and then options of `audit`."""
+GAPS = (("1 to 4", "1-4"), ("0 to 4", "0-4"), ("1 to 9", "1-9"), ("any number", "0-"))
+"""What people say most often that a suppressed count may be."""
 LISTED = 200
 """Worst cells that are listed."""
 
@@ -29,8 +33,52 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "job": job,
         "kind": kind,
         "parts": parts,
+        "reading": reading_parts(job.document) if job and job.document and kind == "audit" else [],
+        "corrections": corrections(job.document) if job and job.document and kind == "audit" else [],
+        "doubtful": bool(job and job.document and any(table["doubts"] for table in job.document.get("reading", ()))),
+        "kept": {name: given[name] for name in FIELDS if given.get(name, "").strip()},
         "letter": _letter(job.document, given.get("path", "")) if job and job.document and kind == "audit" else "",
     }
+
+
+def reading_parts(document: ui.Document) -> list[ui.Part]:
+    """How every table was read, before anything that follows from it; amber where that is in doubt."""
+    tables = document.get("reading", ())
+    doubts = [doubt for table in tables for doubt in table["doubts"]]
+    lines: list[ui.Part] = []
+    for table in tables:
+        name = f"{table['table']}: " if len(tables) > 1 else ""
+        lines.append(f"Read as: {name}{table['words']}")
+        if table["notes"]:
+            lines.append(ui.Paragraph(f"Notes: {name}{'; '.join(table['notes'])}.", "quiet"))
+    if not doubts:
+        return lines
+    return [ui.Headline("partly", "Please confirm how the table was read.", f"{doubts[0]}."), *lines,
+            *(ui.Paragraph(f"Doubtful: {doubt}.", "warning") for doubt in doubts[1:])]  # fmt: skip
+
+
+def corrections(document: ui.Document) -> list[tuple[str, str, str]]:
+    """What a person may say about the reading with one click: words, the option, and its value."""
+    found: list[tuple[str, str, str]] = []
+    tables = [table for table in document.get("reading", ()) if table["role"] == "table"]
+    if len(tables) != 1:
+        return found
+    (table,) = tables
+    if any(axis["total"] is not None for axis in table["axes"]):
+        found.append(("These are no totals", "totals", "none"))
+    for axis in table["axes"] if not table["options"] else ():
+        if axis["role"] == "columns" and axis["categories"] == len(axis["labels"]):
+            if not any("," in text for text in axis["labels"]):
+                found.append(
+                    (f"The columns are answers: {', '.join(axis['labels'][:4])}", "answers", ",".join(axis["labels"]))
+                )
+        elif axis["role"] == "axis" and not axis["name"].startswith("-"):
+            found.append((f"{axis['name']} holds answers", "option", axis["name"]))
+    if table["gaps"]:
+        found += [(f"Gaps are {words}", "suppressed", span) for words, span in GAPS]
+    if table["rounded_to"] == 1:
+        found += [(f"Counts are rounded to {base}", "rounded", base) for base in ("3", "5", "10")]
+    return found
 
 
 def audit_parts(document: ui.Document) -> list[ui.Part]:
@@ -38,7 +86,6 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
     attacks = document["attacks"]
     disclosed = _found(document)
     people = max((attack["people_exposed"] for attack in attacks), default=0)
-    read = [f"Read as: {table['words']}" for table in document.get("reading", ())]
     doubts = [doubt for table in document.get("reading", ()) for doubt in table["doubts"]]
     if document["safe"] and doubts:
         words = f"{ui.plural(len(attacks), 'attack')} tried, nothing found, but the reading is doubtful."
@@ -63,8 +110,6 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
     tried = [(attack["attack"], attack["looked_at"], len(attack["findings"]), attack["summary"]) for attack in attacks]
     grid = ui.Grid(("cell", "count", "attack", "how"), rows[:LISTED], total=len(rows), sortable=True)
     return [
-        *read,
-        *(ui.Paragraph(f"Doubtful: {doubt}.", "warning") for doubt in doubts),
         verdict,
         ui.Section("Worst cells", grid) if rows else None,
         ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "summary"), tried)),
@@ -139,12 +184,13 @@ def audit(bench: Bench, given: Given) -> str:
     if given.get("roll", "").strip():
         arguments += ["--roll", bench.existing(given["roll"], "roll")]
     count, by = given.get("count", "").strip(), given.get("by", "").strip()
-    for flag, value in (("--count", count), ("--by", by)):
+    for name in FIELDS[2:]:
+        value = given.get(name, "").strip()
         if value.startswith("-"):
             raise InputError(f"{value[:60]!r}: a column does not begin with a dash here")
-        arguments += [flag, value] if value else []
+        arguments += [f"--{name}", value] if value else []
     first = _estimate(bench.place.folder / path, count or "count", by or None)
-    names = {name: given[name] for name in ("path", "roll", "count", "by") if given.get(name, "").strip()}
+    names = {name: given[name] for name in FIELDS if given.get(name, "").strip()}
     link = f"check?{urlencode(names)}"
     return bench.run(arguments, "The check", link, estimate=first, back=link)
 

@@ -1,12 +1,16 @@
 """Limits: what nobody may be able to infer, in words; presets with their sources; lock before the count."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from safemargin.core import InputError, Target
 from safemargin.io import write_whole
-from safemargin.release.ledger.locks import lock_notes, read_locks
+from safemargin.release.forecast import STATES
+from safemargin.release.ledger.locks import lock_notes, read_forecast, read_locks
 from safemargin.release.project import Project
+from safemargin.release.report.forecast import chances_chart
+from safemargin.ui import Chart, Grid, Paragraph, Part, Points, percent, plural
 from safemargin.web.bench import Bench, Given, Screen, command, has_project
 from safemargin.web.edit import set_keys, without
 
@@ -68,9 +72,13 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if preset is not None:
         values = {"share": f"{preset.share:g}", "people": str(preset.people), "known": str(preset.known)}
     values |= {name: given[name] for name in values if name in given}
-    ledger = project.ledger
+    ledger, job = project.ledger, bench.job(given)
+    seen = job.document if job is not None and job.arguments[0] == "forecast" else None
+    seen = seen or (read_forecast(ledger) if ledger is not None else None)
     return {
         "title": "Limits",
+        "forecast": forecast_parts(seen) if seen else [],
+        "forecast_command": command("forecast", bench.place.name),
         "values": values,
         "protect": given.get("protect", project.protect),
         "choices": PROTECT,
@@ -151,6 +159,36 @@ def rehearse(bench: Bench, given: Given) -> str:
     return bench.run(arguments, "The rehearsal", f"plan?run={file}", back="limits")
 
 
+def forecast(bench: Bench, given: Given) -> str:
+    """Read off the roll what the saved limits will cost."""
+    arguments = ["forecast", bench.place.name]
+    if given.get("last", "").strip():
+        arguments += ["--votes", bench.existing(given["last"], "data of last year")]
+    return bench.run(arguments, "The forecast", "limits")
+
+
+def forecast_parts(document: Mapping[str, Any]) -> list[Part]:
+    """A forecast, made now or written down with the lock: what is certain, and how probable the rest is."""
+    if "missing" in document:
+        return [Paragraph(str(document["missing"]), "quiet")]
+    certain = document["certain"]
+    lines = [f"{axis}: merged for their size: {'; '.join(groups[:5])}" for axis, groups in certain["merged"].items()]
+    lines += [f"{axis}: suppressed for their size: {'; '.join(g[:5])}" for axis, g in certain["suppressed"].items()]
+    lines += [f"{axis}: cannot be published, whatever people answer" for axis in certain["lost"]]
+    rows = [[name, *(percent(states[state]) for state in STATES)] for name, states in document["tables"].items()]
+    said = f"{percent(document['people_exact'])} of the people will be in exact groups, on average." if rows else ""
+    chart = Chart(lambda: chances_chart(document["tables"]), "Share of draws in which a table is exact, merged or lost")
+    return [
+        Paragraph(said, "strong"),
+        Points(lines or ["Every group is large enough to stand by itself."]),
+        Grid(("table", *STATES), rows),
+        chart if rows else None,
+        Paragraph(
+            f"{document['assumed']} {plural(document['draws'], 'draw')}. No answer of this year is used.", "quiet"
+        ),
+    ]
+
+
 def lock(bench: Bench, given: Given) -> str:
     """Lock the limits before the count."""
     if given.get("digest") != bench.place.digest:
@@ -159,5 +197,9 @@ def lock(bench: Bench, given: Given) -> str:
 
 
 SCREEN = Screen(
-    "limits", "Limits", show, {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse}, has_project
+    "limits",
+    "Limits",
+    show,
+    {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse, "forecast": forecast},
+    has_project,
 )
