@@ -42,7 +42,7 @@ def owner() -> str:
 
 
 def new_private_folder(place: Path, prefix: str) -> Path:
-    """A new folder in `place` that only its owner can enter; `claimed` takes over its name, which is of this process."""
+    """A new folder in `place` that only its owner can enter; `claimed` takes its name over, one of this process."""
     while True:
         folder = place / f"{prefix}{owner()}-{next(_numbers)}"
         _own.add(str(folder))
