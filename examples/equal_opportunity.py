@@ -25,7 +25,8 @@ def run(folder: Path) -> Result:
         },
         collector="Employer",
         others=["Works council", "Regulator"],
-        settings={"least": 30, "kappa": 10, "share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
+        box="Post",
+        settings={"least": 30, "kappa": 10, "share": 5, "bits": 2048},
         target={"beta": 0.05, "tau": 1},
     )
     return election.rehearse(folder / "election", voters=120, plan=plan, seed=7)

@@ -26,7 +26,8 @@ def run(folder: Path) -> Result:
         },
         collector="Organiser",
         others=["Visitors' club", "University"],
-        settings={"least": 30, "kappa": 10, "share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
+        box="Town hall",
+        settings={"least": 30, "kappa": 10, "share": 5, "bits": 2048},
         target={"beta": 0.05, "tau": 1},
     )
     return election.rehearse(folder / "election", voters=150, plan=plan, seed=7)

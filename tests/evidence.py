@@ -1,6 +1,10 @@
 """How many random cases the slow tests run: a sample by default, all of them with `EVIDENCE=all`."""
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 EVERYTHING = os.environ.get("EVIDENCE") == "all"
 
@@ -8,3 +12,10 @@ EVERYTHING = os.environ.get("EVIDENCE") == "all"
 def seeds(first: int, sample: int, everything: int) -> range:
     """Seeds from `first` on: `sample` of them, so that the suite ends in minutes, or `everything` on request."""
     return range(first, first + (everything if EVERYTHING else sample))
+
+
+def sample(cases: Sequence[T], count: int) -> list[T]:
+    """Cases spread evenly over a list, or all of them on request."""
+    if EVERYTHING or len(cases) <= count:
+        return list(cases)
+    return [cases[number * len(cases) // count] for number in range(count)]

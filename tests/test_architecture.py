@@ -42,6 +42,7 @@ EXTRAS = (
     "cryptography",
     "gmpy2",
     "nacl",
+    "rbcl",
     "psycopg",
     "pandas",
     "polars",
@@ -209,7 +210,7 @@ def test_modules_behind_a_face_are_reported(tmp_path: Path, line: str, fault: st
     assert faults(path, package) == ([fault] if fault else [])
 
 
-def test_issuing_and_accepting_never_meet() -> None:
+def test_issuing_and_collecting_never_meet() -> None:
     """Whoever knows people and whoever knows answers share no code of each other, directly or through others."""
 
     def reached(start: str) -> set[str]:
@@ -223,9 +224,9 @@ def test_issuing_and_accepting_never_meet() -> None:
                 waiting += [name.split(".")[2] for name in names if is_within(name, "safemargin.election")]
         return seen
 
-    assert "accepting" not in reached("issuing") and "issuing" not in reached("accepting")
-    assert not {"accepting", "issuing", "ceremony"} & reached("service"), "a process loads its own role only"
-    assert "records" not in reached("issuing"), "issuers cannot even read a record"
+    assert "collecting" not in reached("issuing") and "issuing" not in reached("collecting")
+    assert not {"collecting", "issuing", "trustee"} & reached("service"), "a process loads its own role only"
+    assert "ballots" not in reached("issuing"), "issuers cannot even read a ballot"
 
 
 def test_relative_imports_are_refused() -> None:

@@ -39,7 +39,7 @@ def test_one_set_of_default_limits() -> None:
     """The library, a project without [target], the JSON schema, the workbench and elections: 5 %, 30 people, 3 wide."""
     stated: dict[str, Any] = schema()["$defs"]["TargetSection"]["properties"]
     preset = next(preset for preset in PRESETS if preset.name == "Proposed")
-    parties: Any = {"collector": "Club", "others": ["Town hall", "Court"]}
+    parties: Any = {"collector": "Club", "others": ["Town hall", "Court"], "box": "Post"}
     plan = parse_plan(plan_text("t", "q?", ["yes", "no"], {"age": ["18-34", "35+"]}, **parties))
     sets = {
         "library": three(Target()),

@@ -10,6 +10,7 @@ import safemargin
 from loaded import imported, loaded_by_name
 from safemargin import cli
 from safemargin.__main__ import MENU
+from safemargin.election.rehearse import STARTER
 from safemargin.election.service import CLASSES
 from safemargin.web.workbench import SERVER
 
@@ -20,6 +21,7 @@ ENTRANCES = [
     "safemargin.__main__",
     MENU,
     SERVER,
+    STARTER,
     *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
     *(getattr(space, name).__module__ for space in SPACES for name in space.__all__),
     *(

@@ -235,6 +235,7 @@ def main() -> None:
     """Run the command. An error of ours is one line; one that we did not foresee is one line and a file."""
     _open_closed_streams()
     warnings.simplefilter("always")
+    warnings.simplefilter("ignore", ResourceWarning)  # of files that an interruption left open
     warnings.showwarning = _note_warning
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a service is handled as Ctrl-C is
     written.clear()
@@ -259,6 +260,9 @@ def main() -> None:
         note(f"the data do not fit in {limit}; use fewer axes or more memory")
         sys.exit(WRONG_INPUT)
     except Exception as error:
+        if isinstance(error, RuntimeError) and (looped := re.match("Symlink loop from (.*)", str(error))):
+            note(f"{looped[1].strip(chr(39))}: links lead in a circle; name another file")
+            sys.exit(WRONG_INPUT)
         what = f"{type(error).__name__}: {str(error)[:200]}"
         details = f"the details are in {_write_traceback(arguments)}, please report them"
         note(f"internal error: {what}{_what_is_done()}; {details}")

@@ -1,17 +1,27 @@
 """The HTTP interfaces: described by OpenAPI, tried with schemathesis, and silent about everything."""
 
+import asyncio
 import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from election_world import ESCROW, PLAN, World
 from safemargin.core import InputError
+from safemargin.election import service
 from safemargin.election.client import ask_over_http
-from safemargin.election.service import ANSWER_SIZE, make_app, open_role, openapi
+from safemargin.election.keys import operator_bytes
+from safemargin.election.manifest import KnownElection
+from safemargin.election.role import Step
+from safemargin.election.service import ANSWER_SIZE, Service, make_app, open_role, openapi
 from safemargin.election.setup import parse_plan
 
 ROLES = list(parse_plan(PLAN).parties)
@@ -19,12 +29,12 @@ ROLES = list(parse_plan(PLAN).parties)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("services")).until_issued()
+    return World(tmp_path_factory.mktemp("services")).begin().enrol()
 
 
 @pytest.fixture(scope="module")
 def escrowed(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("escrow"), plan=ESCROW).until_enrolled()
+    return World(tmp_path_factory.mktemp("escrow"), plan=ESCROW).begin()
 
 
 def attempt_all(world: World, name: str) -> None:
@@ -53,7 +63,7 @@ def attempt(client: TestClient, operation: Any, seen: set[int]) -> None:
         assert str(answer.status_code) in operation.definition.raw["responses"], answer.status_code
         if answer.status_code >= 400:
             assert set(answer.json()) == {"type", "title", "status"}, "nothing about what was sent"
-        assert "/post/" not in operation.path or len(answer.content) == ANSWER_SIZE
+        assert not operation.path.endswith("/post") or len(answer.content) == ANSWER_SIZE
 
     once()
 
@@ -72,34 +82,77 @@ def test_no_request_makes_a_service_with_escrow_fail(escrowed: World, name: str)
 
 def test_answers_on_the_anonymous_route_have_one_size(world: World) -> None:
     """Taken, refused, too short, too long: nobody who counts bytes can distinguish them."""
-    onion = world.wallets["row 000"].cast("age", "yes", world.board.signers)
-    with TestClient(make_app(world.roles["mixer-1"])) as client:
-        answers = [client.post("/v1/post/age", content=body) for body in (onion, b"", onion[:-1], onion * 2, bytes(10))]
+    wallet = world.wallets["row 000"]
+    wallet.cast(wallet.prepare("age", "yes"))
+    message = wallet.message("age")
+    with TestClient(make_app(world.roles["box"])) as client:
+        bodies = (message, b"", message[:-1], message * 2, bytes(10))
+        answers = [client.post("/v1/post", content=body) for body in bodies]
     assert [answer.status_code for answer in answers] == [202, 422, 422, 422, 422]
     assert {len(answer.content) for answer in answers} == {ANSWER_SIZE}
     assert len({answer.content for answer in answers[1:]}) == 1
 
 
+def signed(
+    world: World, sender: str, receiver: str, step: str, boot: str, nonce: str, body: bytes = b""
+) -> dict[str, str]:
+    """The headers of a signed request."""
+    digest = hashlib.sha256(body).hexdigest()
+    stated = operator_bytes(digest, boot, nonce)
+    signature = world.election.sign(world.secrets[sender].signing, sender, receiver, step, stated)
+    return {"x-party": sender, "x-boot": boot, "x-nonce": nonce, "x-digest": digest, "x-signature": signature}
+
+
 def test_operators_sign_and_strangers_get_nothing(world: World) -> None:
+    """A signature is about one step, one message, one running process, and is good for one request."""
     with TestClient(make_app(world.roles["issuer-1"])) as client:
-        assert client.post("/v1/lodged").status_code == 401
-        digest = hashlib.sha256(b"").hexdigest()
-        other = world.election.sign(
-            world.secrets["issuer-2"].signing, "issuer-2", "issuer-1", "lodged", digest.encode()
-        )
-        headers = {"x-digest": digest, "x-signature": other}
-        assert client.post("/v1/lodged", headers=headers).status_code == 401
-        own = world.election.sign(world.secrets["issuer-1"].signing, "issuer-1", "issuer-1", "lodged", digest.encode())
-        headers["x-signature"] = own
-        assert client.post("/v1/lodged", headers=headers).status_code == 200
-        assert client.post("/v1/close", headers=headers).status_code == 401, "a signature is about one step"
-        assert client.post("/v1/lodged", headers=headers, content=b"x").status_code == 401, "and one message"
-        assert client.post("/v1/sign", content=bytes(70_000)).status_code == 413
+        boot = client.get("/healthz").json()["boot"]
+
+        def ask(step: str, headers: dict[str, str], body: bytes = b"") -> int:
+            return client.post(f"/v1/{step}", headers=headers, content=body).status_code
+
+        nonces = (f"{number:032x}" for number in range(100))
+        assert ask("lodged", {}) == 401
+        assert ask("lodged", signed(world, "box", "issuer-1", "lodged", boot, next(nonces))) == 401, "not its role"
+        assert ask("close", signed(world, "issuer-2", "issuer-1", "close", boot, next(nonces))) == 401
+        own = signed(world, "issuer-1", "issuer-1", "status", boot, next(nonces))
+        assert ask("status", own) == 200 and ask("status", own) == 401, "replayed"
+        assert ask("close", signed(world, "issuer-1", "issuer-1", "status", boot, next(nonces))) == 401
+        fresh = signed(world, "issuer-1", "issuer-1", "status", boot, next(nonces))
+        assert ask("status", fresh, b"x") == 401
+        assert ask("status", signed(world, "issuer-1", "issuer-1", "status", "00" * 32, next(nonces))) == 401
+        assert ask("lodged", signed(world, "issuer-2", "issuer-1", "lodged", boot, next(nonces))) == 200
+        assert ask("sign", {}, bytes(300_000)) == 413
         assert client.get("/v1/lodged").status_code == 405 and client.get("/nothing").status_code == 404
-        refused = client.post(
-            "/v1/sign", content=world.wallets["row 000"].request("age").replace(b"row 000", b"row 001")
-        )
+        refused = client.post("/v1/sign", content=world.wallets["row 000"].requests().replace(b"row 000", b"row 001"))
         assert refused.status_code == 422 and b"row" not in refused.content
+
+
+def test_a_stalled_message_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finding 19: a body whose next part never comes is given up."""
+    monkeypatch.setattr(service, "STALLED", 0.05)
+    made = Service(world.roles["issuer-1"])
+
+    class Slow:
+        path_params: ClassVar[dict[str, str]] = {"step": "sign"}
+        headers: ClassVar[dict[str, str]] = {}
+
+        async def stream(self) -> AsyncIterator[bytes]:
+            yield b"{"
+            await asyncio.sleep(30)
+
+    answer = asyncio.run(made.answer(cast(Request, Slow())))
+    assert answer.status_code == 413
+
+
+def test_one_message_that_breaks_a_step_breaks_no_other(world: World) -> None:
+    def handle(bodies: Sequence[bytes]) -> list[Any]:
+        assert b"bad" not in bodies
+        return list(bodies)
+
+    made = Service(world.roles["issuer-1"])
+    answers = made._handle(Step("x", handle, "anybody", ""), [b"a", b"bad", b"b"])
+    assert answers[0] == b"a" and isinstance(answers[1], InputError) and answers[2] == b"b"
 
 
 def test_documents_describe_every_step(world: World) -> None:
@@ -109,10 +162,20 @@ def test_documents_describe_every_step(world: World) -> None:
         assert {f"/v1/{step.name}" for step in role.all_steps} | {"/healthz"} == set(document["paths"])
 
 
-def test_a_role_is_opened_from_its_folder(world: World, tmp_path: Path) -> None:
-    world.secrets["mixer-2"].write(tmp_path / "keys.json")
+def test_a_role_is_opened_from_its_folder_by_one_process(world: World, tmp_path: Path) -> None:
+    world.secrets["box"].write(tmp_path / "keys.json")
     (tmp_path / "manifest.json").write_bytes(world.election.content)
     role = open_role(tmp_path)
-    assert role.name == "mixer-2" and role.run("approve")
-    with pytest.raises(InputError, match="does not answer"):
-        ask_over_http(world.election, {"mixer-2": "http://127.0.0.1:9"}, None, 0.0)("mixer-2", "mix", b"")
+    assert role.name == "box" and role.run("status")
+    script = (
+        "import sys, pathlib; from safemargin.election.service import open_role; open_role(pathlib.Path(sys.argv[1]))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert "another process works in this folder" in ran.stderr
+
+
+def test_a_party_that_is_away_is_named(world: World) -> None:
+    parties = [{**party.model_dump(), "address": "https://127.0.0.1:9"} for party in world.election.manifest.parties]
+    away = KnownElection.parse(json.dumps({**world.election.manifest.model_dump(), "parties": parties}).encode())
+    with ask_over_http(away, None, 0.0) as ask, pytest.raises(InputError, match="box: does not answer at https"):
+        ask("box", "post", b"")

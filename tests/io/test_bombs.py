@@ -14,6 +14,8 @@ import pytest
 
 from evidence import EVERYTHING
 from excel import write_xlsx
+from safemargin.core import TooLargeError
+from safemargin.io.workbook import check_workbook
 
 SECONDS, BYTES = 5.0, 2**30
 FAR = b'<row r="1048576"><c %sr=%sXFD1048576%s><v>1</v></c></row></sheetData>'
@@ -94,6 +96,24 @@ def far_after_others(folder: Path) -> Path:
 
 def padded(folder: Path) -> Path:
     return _sheet(folder, lambda text: text + b" " * 300_000_000)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"<row r='1048576'><c r='XFD1048576'><v>1</v></c></row>",
+        b'<row r="1048576"><c s=">" r="XFD1048576"><v>1</v></c></row>',
+        b'<x:row r="1048576"><x:c r="XFD1048576"><v>1</v></x:c></x:row>',
+        b'<row r="1048576"><c ' + b" " * 3000 + b'r="XFD1048576"><v>1</v></c></row>',
+        b'<row r="1048576">' + b"<c><v>1</v></c>" * 16384 + b"</row>",
+    ],
+)
+def test_a_far_cell_is_seen_however_it_is_written(row: bytes, tmp_path: Path) -> None:
+    """The library that reads workbooks would ask for the rectangle of all cells, and end the process."""
+    path = _sheet(tmp_path, lambda text: text.replace(b"</sheetData>", row + b"</sheetData>"))
+    with pytest.raises(TooLargeError, match="lie in a rectangle of 17,179,869,184"):
+        check_workbook(path)
+    check_workbook(_sheet(tmp_path, lambda text: text))
 
 
 QUICK = (nested, nested_records, many_columns, far, far_in_apostrophes, far_after_others, endless_view)

@@ -114,3 +114,12 @@ def test_labels_that_look_the_same_are_one_category(run: Run, tmp_path: Path) ->
     assert any("are one category" in note for note in inputs.notes)
     found = safemargin.compare(tmp_path / "v.csv", answer="vote", by=["area", "sex"], draws=2)
     assert found.people == 60 and any("are one category" in note for note in found.to_json()["notes"])
+
+
+def test_init_says_that_a_file_is_a_table_of_counts(run: Run, tmp_path: Path) -> None:
+    write_xlsx(tmp_path / "t.xlsx", {"Tab": CROSS})
+    (tmp_path / "t.csv").write_text(text_of(CROSS))
+    for name in ("t.xlsx", "t.csv"):
+        ran = run("init", name)
+        assert ran.code == 2 and "read as a table of counts: rows area (2)" in ran.err, ran
+        assert not (tmp_path / "project.toml").exists()

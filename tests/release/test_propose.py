@@ -242,3 +242,12 @@ def test_the_project_is_written_into_the_current_folder(tmp_path: Path, monkeypa
     assert made.write() == Path("project.toml") and 'file = "../data/voters.csv"' in Path("project.toml").read_text()
     assert 'file = "data/voters.csv"' in made.write(tmp_path / "other.toml").read_text()
     assert tabulate(Project.load("project.toml")).totals.sum() == sum(row["vote"] != "" for row in town(60))
+
+
+@pytest.mark.parametrize(("header", "answer"), [("Admit,Gender,Dept", "Admit"), ("party,stance,chamber", "stance")])
+def test_what_was_decided_or_thought_is_the_answer_and_what_people_are_is_an_axis(
+    tmp_path: Path, header: str, answer: str
+) -> None:
+    rows = "\n".join(f"{'ab'[n % 2]},{'cd'[n // 2 % 2]},{'ef'[n // 4 % 2]}" for n in range(80))
+    (tmp_path / "data.csv").write_text(f"{header}\n{rows}\n")
+    assert f'answer = "{answer}"' in init(tmp_path / "data.csv").to_text()

@@ -33,3 +33,27 @@ def test_nothing_is_tried_where_nothing_is_lost(tmp_path: Path) -> None:
     rows = [{"site": "AB"[n % 2], "vote": "yn"[n // 2 % 2]} for n in range(400)]
     document = safemargin.release(rows, answer="vote", by=["site"], alternatives=True).to_json()
     assert document["causes"] == [] and document["remedies"] == []
+
+
+@pytest.mark.alternatives
+def test_a_few_people_without_a_category_are_named_and_skipping_them_keeps_what_is_said() -> None:
+    """Two people without a sex are a group of two: it is merged with one of the others, and so that is not exact."""
+    draw = random.Random(4)
+    rows = [
+        {"site": "ABC"[n % 3], "sex": "" if n < 2 else "fm"[n // 3 % 2], "vote": draw.choice(["yes", "no"])}
+        for n in range(900)
+    ]
+    by = {"site": {}, "sex": {"missing": "unknown"}}
+    document = safemargin.release(rows, answer="vote", by=by, alternatives=True).to_json()
+    assert "2 people without sex in a group" in document["causes"]
+    (remedy,) = [each for each in document["remedies"] if each["words"] == "skip 2 people without sex"]
+    assert remedy["key"] == '[data] skip = {sex = [""]}'
+    again = safemargin.release(rows, answer="vote", by=["site", "sex"], skip={"sex": [""]}).to_json()
+    assert remedy["share"] == 1.0 and all(cell["action"] == "exact" for cell in again["cells"] if cell["cell"])
+
+
+def test_a_lost_table_has_its_reason_on_the_first_screen() -> None:
+    """Nobody could merge ten people with anybody: left is one group, which says what the total says."""
+    rows = [{"site": "AB"[n < 10], "grade": "xy"[n % 2], "vote": "yn"[n // 2 % 2]} for n in range(400)]
+    document = safemargin.release(rows, answer="vote", by=["site", "grade"]).to_json()
+    assert document["verdict"]["state"] == "partly" and "site: fewer than 30 people" in document["verdict"]["detail"]

@@ -299,6 +299,10 @@ def true_table_only(out: Path) -> None:
     true = [n for cell in order for n in (STAFF[cell][0] - STAFF[cell][1], STAFF[cell][1])]
     assert question["options"] == ["no", "yes"]
     edit(out / "auditors/witnesses.json", lambda held: held["questions"][0].update(tables=[true], moves=[], fixed=[]))
+
+
+def true_table_said_to_be_linear(out: Path) -> None:
+    true_table_only(out)
     edit(out / "published/certificate.json", lambda stated: stated.update(proved="linear", linear=1_000_000))
 
 
@@ -378,6 +382,7 @@ def other_sums(out: Path) -> None:
 
 FORGERIES = {
     true_table_only: "does not show",
+    true_table_said_to_be_linear: "has other keys",
     other_statement: "its statement does not follow from it",
     weaker_limit_in_the_same_words: "does not follow",
     moved_down: "is a link or a folder",

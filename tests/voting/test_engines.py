@@ -4,11 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from safemargin.core import InputError, no_progress
+from safemargin.voting.close_races import count_close_races
 from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Belief, Election, rankings, uniform
 from safemargin.voting.elimination import count_transfers
+from safemargin.voting.frequencies import spectrum
 from safemargin.voting.grid import enumerate_votes, grid_of, transform
 from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails
@@ -29,6 +32,46 @@ def same(first: object, second: object) -> None:
 def test_transforms(rule: str) -> None:
     kinds = Election(rule_named(rule, 3), 14, BIASED).kinds
     same(enumerate_votes(kinds, no_progress), transform(kinds, grid_of(kinds), crossings(kinds), no_progress))
+
+
+@pytest.mark.parametrize("rule", ["borda", "plurality", "veto"])
+def test_close_races_against_enumeration(rule: str) -> None:
+    """Differences between all votes for all results, with beliefs at a tie, near one and far from one."""
+    known = {(0, 1, 2): 2, (2, 1, 0): 1}
+    cases = (((1, 1, 1, 1, 1, 1), 11, {}), ((6, 4, 3, 3, 2, 2), 8, {}), ((5, 1, 1, 5, 1, 5), 9, known))
+    for shares, voters, seen in cases:
+        belief = Belief(rankings(3), tuple(Fraction(n, sum(shares)) for n in shares))
+        kinds = Election(rule_named(rule, 3), voters, belief, seen).kinds
+        found = count_close_races(kinds, grid_of(kinds), no_progress)
+        exact = enumerate_votes(kinds, no_progress)
+        assert np.abs(found.gaps - exact.gaps * np.exp(exact.shift)).max() <= found.slack < 1e-8
+        assert found.gaps == pytest.approx(exact.gaps * np.exp(exact.shift), abs=1e-12)
+
+
+def test_borda_of_a_million_and_more() -> None:
+    """A proved interval at any number of voters, and the limit of delta times the root."""
+    rule = rule_named("borda", 3)
+    small, large = (measure(Election(rule, voters, uniform(rule))) for voters in (10**6, 10**9))
+    assert small.engine == large.engine == "close races" and small.exact and large.exact
+    assert small.delta == pytest.approx(0.000846422225, rel=1e-8)
+    assert small.interval[1] - small.interval[0] < 1e-11
+    assert large.delta * 10**4.5 == pytest.approx(small.delta * 10**3, rel=2e-4)
+
+
+def test_chances_in_a_window_are_binomial() -> None:
+    """One point and a tail of up to a billion coins, within the proved remainder."""
+    for coins in (10, 1_000, 10**6, 10**9):
+        law = spectrum(np.array([0.25, 0.75]), np.array([[0], [1]]), coins)
+        heads = 3 * coins // 4 + 2
+        one = law.along(np.array([heads]), np.array([1]), 1)
+        tail = law.along(np.array([heads]), np.array([1]), int(law.low[0] + law.size[0]) - heads)
+        assert one == pytest.approx(binom.pmf(heads, coins, 0.75), abs=law.slack(1) + 1e-14)
+        assert tail == pytest.approx(binom.sf(heads - 1, coins, 0.75), abs=law.slack(float(law.size[0])) + 1e-11)
+
+
+def test_far_from_a_tie_another_engine_answers() -> None:
+    answer = measure(Election(rule_named("borda", 3), 10**6, BIASED), draws=2_000)
+    assert answer.engine == "Monte Carlo" and any("absolute" in note for note in answer.notes)
 
 
 def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:

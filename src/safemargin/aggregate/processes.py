@@ -4,7 +4,6 @@ Processes are isolated (`core.processes`): nothing in the current folder can rep
 """
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
@@ -12,16 +11,17 @@ from pathlib import Path
 
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.submit import PATIENCE, Connections
-from safemargin.core import OutputError, python_command, safe_environment
+from safemargin.core import OutputError, python_command, safe_environment, write_whole
 
 COMMAND = python_command("-m", "safemargin", "aggregate")
 
 
 def write_private(path: Path, text: str) -> Path:
     """A file that its owner alone may read."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
+    try:
+        write_whole(path, text.encode(), 0o600, new=True)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already; a secret is never overwritten") from None
     return path
 
 

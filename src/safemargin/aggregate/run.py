@@ -18,7 +18,7 @@ from safemargin.aggregate.session_file import SessionFile, make_session, read_se
 from safemargin.aggregate.sets import LEAST_CLIENTS, set_digest
 from safemargin.aggregate.signature import VERSION
 from safemargin.aggregate.submit import Submission, run_page, submit_row
-from safemargin.core import InputError, OutputError
+from safemargin.core import InputError, remove_parts
 from safemargin.io import require_file
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Paragraph, Report, Result, plural, write_text
 
@@ -104,16 +104,20 @@ def key(path: Path | str, *, host: str | None = None) -> NewKey:
     With `host`, the name or number of a party's machine, also a certificate for TLS (`.crt`) and its key (`.tls`).
     """
     file = Path(path)
-    made = new_identity(file)
+    certificate, secret = file.with_suffix(".crt"), file.with_suffix(".tls")
+    for part in (file, certificate, secret):
+        remove_parts(part)
+    if host is not None and file.is_file() and not certificate.exists():
+        made = read_identity(file)  # by a run that was interrupted: its certificate, the last file, is missing
+        secret.unlink(missing_ok=True)
+    else:
+        made = new_identity(file)
     if host is None:
         return NewKey(str(file), made.public, None)
-    certificate, secret = make_certificate(host)
-    try:
-        write_private(file.with_suffix(".tls"), secret)
-    except OSError as error:
-        raise OutputError(f"{file.with_suffix('.tls')}: cannot be written ({error.strerror})") from None
-    write_text(file.with_suffix(".crt"), certificate)
-    return NewKey(str(file), made.public, str(file.with_suffix(".crt")))
+    stated, private = make_certificate(host)
+    write_private(secret, private)
+    write_text(certificate, stated)
+    return NewKey(str(file), made.public, str(certificate))
 
 
 def _rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.identity import Identity, signing_key
 from safemargin.aggregate.signature import VERSION
 from safemargin.core import InputError
-from safemargin.io import read_bytes
+from safemargin.io import check_keys, read_bytes
 
 
 class SessionFile(BaseModel):
@@ -54,8 +54,10 @@ class Session:
 
 def read_session(path: Path) -> Session:
     """The session file, checked."""
+    content = read_bytes(path)
+    check_keys(content, path)
     try:
-        stated = SessionFile.model_validate_json(read_bytes(path))
+        stated = SessionFile.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

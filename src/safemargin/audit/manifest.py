@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, V
 
 from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees import guarantee_from
-from safemargin.io import Manifest, hash_file, read_json, read_text
+from safemargin.io import Manifest, check_keys, hash_file, read_json, read_text
 from safemargin.io import read_manifest as read_hashes
 
 CERTIFICATE = "certificate.json"
@@ -34,8 +34,10 @@ def read_manifest(path: Path, tables: Sequence[Path]) -> Publication:
     They are believed only if every file has the hash that the manifest states, the certificate beside it states the
     same, and `tables` are files of this release.
     """
+    text = read_text(path)
+    check_keys(text, path)
     try:
-        stated = ReleaseManifest.model_validate_json(read_text(path))
+        stated = ReleaseManifest.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"][:2])

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.core.errors import InputError, OutputError, cannot_write
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.whole import write_whole
 
 Generator = np.random.Generator
 """A source of reproducible numbers, to be passed as an argument."""
@@ -44,15 +45,10 @@ def new_secret() -> str:
 def write_secret(path: Path) -> None:
     """A new file with 64 random hexadecimal digits from the system, readable by its owner alone."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # Whole, and on the disk: tables made with a secret that is lost cannot be made again.
+        write_whole(path, f"{new_secret()}\n".encode(), 0o600, new=True)
     except FileExistsError:
         raise OutputError(f"{path}: exists already; a secret is never overwritten") from None
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    with os.fdopen(handle, "w") as file:
-        file.write(new_secret() + "\n")
-        file.flush()
-        os.fsync(file.fileno())  # tables made with a secret that is lost cannot be made again
 
 
 def system_words(count: int) -> Words:

@@ -5,6 +5,28 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from safemargin.election.api import keys, manifest, plan, rehearse, serve, step, verify, vote
+    from safemargin.election.api import (
+        approve,
+        audit,
+        backup,
+        catch_up,
+        close,
+        enrolled,
+        init,
+        join,
+        letters,
+        manifest,
+        plan,
+        publish,
+        rehearse,
+        restore,
+        serve,
+        simulate,
+        status,
+        step,
+        tally,
+        verify,
+        vote,
+    )
 
 lazy_face(__name__)

@@ -1,33 +1,32 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError, Progress, no_progress
+from safemargin.election import parties
+from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
-from safemargin.election.client import ask_over_http
-from safemargin.election.handover import check_release
+from safemargin.election.client import ask_over_http, fetch_manifest
+from safemargin.election.desk import Desk
+from safemargin.election.forecasting import forecast_plan
+from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import KnownElection
+from safemargin.election.operations import Operations, election_status
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
-from safemargin.election.secret import write_private
+from safemargin.election.secret import Secret, write_private
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
-from safemargin.election.setup import (
-    DimensionSizes,
-    make_manifest,
-    new_keys,
-    plan_text,
-    public_keys,
-    read_plan,
-    read_public_keys,
-    read_roll,
-)
+from safemargin.election.setup import DimensionSizes, plan_text, read_plan
 from safemargin.election.verify import check_board
-from safemargin.election.vote import Desk, Page, read_texts, serve_page
-from safemargin.io import read_bytes, read_text, write_whole
+from safemargin.election.vote import Page, read_texts, serve_page
+from safemargin.election.voter import is_registered
+from safemargin.io import read_bytes, read_json, read_text, write_whole
+from safemargin.release.forecast import Forecast
 
 
 def plan(
@@ -39,19 +38,20 @@ def plan(
     dimensions: Mapping[str, DimensionSizes],
     collector: str,
     others: Sequence[str],
+    box: str,
     settings: Mapping[str, int | str] | None = None,
     target: Mapping[str, float] | None = None,
 ) -> Done:
-    """Write a plan in TOML: the roles are spread over `others`, so that the collector's organisation never suffices.
+    """Write a plan in TOML: the roles are spread over `others`, so that no organisation suffices alone.
 
     A dimension is a list of categories that the registrar attests, or people per category, which people report
-    themselves. `settings` has thresholds of the plan, such as `least`, and `target` the limits of the release.
+    themselves. `box` is an organisation without any other role: it takes ballots in and sees where they come from.
+    `settings` has thresholds of the plan, such as `least`, and `target` the limits of the release.
     """
-    text = plan_text(
-        *(title, question, options, dimensions), collector=collector, others=others, settings=settings, target=target
-    )
+    named = (title, question, options, dimensions)
+    text = plan_text(*named, collector=collector, others=others, box=box, settings=settings, target=target)
     write_whole(Path(out), text.encode())
-    return Done("Plan of the election; read and change it, then make keys.", (Path(out),))
+    return Done("Plan of the election; read and change it, then every party makes its keys.", (Path(out),))
 
 
 def rehearse(
@@ -64,10 +64,11 @@ def rehearse(
     database: str | None = None,
     progress: Progress = no_progress,
 ) -> ElectionRehearsal:
-    """A whole election with made-up people, every role a process on this machine, ending in a release in `out`.
+    """A whole election with made-up people, every party by its own commands and keys, ending in a release in `out`.
 
     `plan` is a TOML file, without it a small vote on two dimensions. With `kill` every role is killed and started
-    again at random points. `database` is a PostgreSQL address; without it roles keep SQLite files.
+    again at random points. `database` is a PostgreSQL address for registrar, issuers and collector; without it roles
+    keep SQLite files.
     """
     if voters < 2:
         raise InputError(f"voters = {voters}: must be at least 2")
@@ -78,34 +79,149 @@ def rehearse(
     return result
 
 
-def verify(board: Path | str, *, processes: int | None = None, progress: Progress = no_progress) -> BoardFindings:
-    """Check the copy of a board in a folder, offline and without any secret; findings name the entry or record."""
+def simulate(
+    plan: Path | str,
+    *,
+    roll: Path | str | None = None,
+    voters: int = 200,
+    shares: str | None = None,
+    draws: int | None = None,
+    progress: Progress = no_progress,
+) -> Forecast:
+    """Whether a plan will publish anything: a forecast of its tables for a roll, or for made-up people."""
+    return forecast_plan(read_plan(Path(plan)), roll, voters, shares, draws, progress)
+
+
+def verify(
+    board: Path | str, *, id: str, processes: int | None = None, progress: Progress = no_progress
+) -> BoardFindings:
+    """Check the copy of a board in a folder, offline and without any secret; findings name the entry or ballot.
+
+    `id` is the id of the election from a letter or page: a board with another manifest is refused.
+    """
     folder = Path(board)
     if not (folder / MANIFEST).exists():
         raise InputError(f"{folder}: is not the folder of a board; it has no {MANIFEST}")
-    return BoardFindings(folder, check_board(Board(folder), progress, processes))
+    return BoardFindings(folder, check_board(Board(folder), progress, processes, id))
 
 
-def keys(plan: Path | str, party: str, out: Path | str) -> Done:
-    """Make the keys of one party of a plan: a secret file for its owner, and a public one for the manifest."""
-    secret, folder = new_keys(read_plan(Path(plan)), party), Path(out)
-    secret.write(folder / KEYS)
-    public = folder / "public.json"
-    write_whole(public, public_keys(secret).document())
-    return Done(f"Keys of {party}; hand in {public.name}, keep {KEYS} secret.", (folder / KEYS, public))
+def init(plan: Path | str, party: str, out: Path | str, *, address: str = "", self_signed: str = "") -> Done:
+    """Make the keys of one party of a plan in its folder, and show their fingerprint.
 
-
-def manifest(plan: Path | str, roll: Path | str, public: Sequence[Path | str], out: Path | str) -> Done:
-    """Make the manifest from a plan, the roll and the public keys of all parties. The tally key is made here, dealt to
-    the trustees in sealed shares, and forgotten.
+    `self_signed` is a host or address for which a certificate for TLS is made that the manifest will state; without it
+    the party stands behind a proxy with a certificate of a public authority.
     """
-    given = [read_public_keys(Path(path)) for path in public]
-    election = make_manifest(read_plan(Path(plan)), read_roll(read_bytes(roll), str(roll)), given)
-    check_release(election)
+    folder = Path(out)
+    public = parties.init_party(Path(plan), party, folder, address, self_signed)
+    found = parties.public_fingerprint(public)
+    return Done(
+        f"Keys of {party}. Fingerprint: {found}", (folder / KEYS, folder / "public.json"), {"fingerprint": found}
+    )
+
+
+def join(folder: Path | str, into: Path | str) -> Done:
+    """Hand the public part of a party in; a trustee joins a second time, to show its part of the tally key."""
+    written = parties.join_party(Path(folder), Path(into))
+    return Done(f"Handed in: {', '.join(path.name for path in written)}.", tuple(written))
+
+
+def manifest(plan: Path | str, roll: Path | str, parts: Path | str, out: Path | str) -> Done:
+    """Make the manifest from a plan, the roll and what all parties handed in."""
+    election = parties.assemble(Path(plan), Path(roll), Path(parts))
     write_whole(Path(out), election.content)
     return Done(
-        f"Manifest {election.mid.hex()[:16]}; every party signs it next.", (Path(out),), {"id": election.mid.hex()}
+        f"Manifest of the election {election.fingerprint}; every party approves it next.",
+        (Path(out),),
+        {"id": election.mid.hex(), "fingerprint": election.fingerprint},
     )
+
+
+def approve(folder: Path | str, manifest: Path | str, into: Path | str) -> Done:
+    """Check everything about this party and the rules of separation, then sign the manifest."""
+    election, path = parties.approve_manifest(Path(folder), Path(manifest), Path(into))
+    return Done(f"Approved the election {election.fingerprint}.", (path,), {"fingerprint": election.fingerprint})
+
+
+@contextmanager
+def _operations(folder: Path | str) -> Iterator[Operations]:
+    place = Path(folder)
+    secret, election = Secret.read(place / KEYS), KnownElection.read(place / MANIFEST)
+    with ask_over_http(election) as ask, ask_over_http(election, secret) as signed:
+        yield Operations(election, secret.name, ask, signed, place)
+
+
+def close(folder: Path | str) -> Done:
+    """What a party does at the close; the collector closes the election, publishes the ballots and ends objections."""
+    with _operations(folder) as desk:
+        return Done(f"{desk.name}: {desk.close()}.")
+
+
+def tally(folder: Path | str, out: Path | str | None = None) -> Done:
+    """As a trustee, do what is next: freeze the ballots, decrypt the total, compute the release with the others."""
+    with _operations(folder) as desk:
+        return Done(f"{desk.name}: {desk.tally(None if out is None else Path(out))}.")
+
+
+def publish(folder: Path | str, approvals: Path | str | None = None) -> Done:
+    """Publish what is this party's turn: the board its first entry, the collector the total, trustees the release."""
+    with _operations(folder) as desk:
+        if desk.role == "board":
+            if approvals is None:
+                raise InputError("approvals: the board begins with the signatures of all parties; name their folder")
+            return Done(f"{desk.name}: {desk.begin(parties.read_approvals(desk.election, Path(approvals)))}.")
+        return Done(f"{desk.name}: {desk.publish()}.")
+
+
+def status(folder: Path | str | None = None, *, manifest: Path | str | None = None) -> Done:
+    """Numbers of a party, or, with the manifest alone, what the board shows and what is missing."""
+    if folder is not None:
+        with _operations(folder) as desk:
+            return Done(f"{desk.name} ({desk.role})", (), {"status": desk.status()})
+    if manifest is None:
+        raise InputError("folder or manifest: name one of them")
+    election = KnownElection.read(Path(manifest))
+    with ask_over_http(election) as ask:
+        found = election_status(election, ask)
+    missing = ", ".join(found["missing"]) or "nothing; the election is complete"
+    return Done(f"Election {election.fingerprint}. Waiting for: {missing}.", (), {"status": found})
+
+
+def letters(folder: Path | str, roll: Path | str, codes: Path | str, out: Path | str | None = None) -> Done:
+    """As the registrar: keep the roll, and write the codes and, into the folder `out`, a letter per person."""
+    with _operations(folder) as desk:
+        answer = desk.signed(desk.name, "roll", read_bytes(roll))
+        write_private(Path(codes), answer)
+        files = [Path(codes)]
+        if out is not None:
+            address = desk.election.only("board").address
+            for number, text in enumerate(parties.letters_of(answer.decode(), desk.election, address).values(), 1):
+                path = Path(out) / f"letter {number:06d}.txt"
+                write_private(path, text.encode())
+                files.append(path)
+        return Done(
+            f"{len(files) - 1 or answer.count(10) - 1:,} letters; they are secret until they are sent.",
+            tuple(files[:1]),
+        )
+
+
+def backup(folder: Path | str, out: Path | str, passphrase: str) -> Done:
+    """Everything of a party in one encrypted file. A trustee gives two of them to two holders."""
+    parties.backup_folder(Path(folder), Path(out), passphrase)
+    return Done("Encrypted backup.", (Path(out),))
+
+
+def restore(backup: Path | str, out: Path | str, passphrase: str) -> Done:
+    """A party from its backup. An issuer refuses to sign until it has caught up with the other issuers."""
+    parties.restore_folder(Path(backup), Path(out), passphrase)
+    return Done("Restored; start the service, then catch up.", (Path(out),))
+
+
+def catch_up(folder: Path | str) -> Done:
+    """As a restored issuer: take what the other issuers signed meanwhile, so that nobody gets a second token."""
+    with _operations(folder) as desk:
+        others = [party.name for party in desk.election.manifest.of("issuer") if party.name != desk.name]
+        lodged = {name: parse(desk.signed(name, "lodged", b"")) for name in others}
+        return Done(f"{desk.name}: caught up.", (), parse(desk.signed(desk.name, "catch_up", canonical(lodged))))
 
 
 def step(
@@ -124,53 +240,75 @@ def step(
     return Done(f"{role.name} did the step {name!r}.", (Path(out),))
 
 
-def serve(folder: Path | str, *, port: int, database: str | None = None) -> Done:
-    """Serve the role of a folder on loopback until it is stopped; put TLS in front of it."""
-    serve_role(Path(folder), port, database)
+def serve(folder: Path | str, *, port: int, host: str = "127.0.0.1", database: str | None = None) -> Done:
+    """Serve the role of a folder until it is stopped, over TLS if the folder has a certificate, else behind a proxy."""
+    serve_role(Path(folder), port, database, host)
     return Done("The service was stopped.")
+
+
+def audit(opening: Path | str, *, manifest: Path | str, hash: str) -> Done:
+    """On a second device: compute an audited ballot again, and say what it holds."""
+    stated = read_json(Path(opening))
+    if not isinstance(stated, dict):
+        raise InputError(f"{opening}: is not the opening of an audited ballot")
+    return Done(audit_openings(KnownElection.read(Path(manifest)), stated, hash))
+
+
+def enrolled(board: Path | str, *, row: str, code: str, id: str) -> Done:
+    """Whether somebody enrolled with the code of a letter: who never voted can check that nobody did it for them."""
+    found = Board(Path(board))
+    check = check_board(found, pinned=id)
+    if check.findings:
+        raise InputError(f"{board}: does not verify: {check.findings[0]}")
+    known = is_registered(found, row, code)
+    return Done(f"Row {row} {'is' if known else 'is not'} in the register.", (), {"enrolled": known})
 
 
 def vote(
     wallet: Path | str,
     *,
-    manifest: Path | str,
+    manifest: Path | str | None = None,
+    board: str = "",
+    id: str = "",
     step: str = "page",
     row: str = "",
     code: str = "",
+    sheet: str = "",
     option: str = "",
     category: Mapping[str, str] | None = None,
     skip: Sequence[str] = (),
-    texts: Path | str | None = None,
+    texts: str = "en",
     port: int = 0,
     announce: Callable[[str], None] = print,
 ) -> Done:
-    """A person's side: the steps `enrol`, `tokens`, `cast` and `check`, or `page` for a page on loopback with all.
+    """A person's side: `page` for a page on loopback, or the steps `enrol`, `cast`, `check`, `object` and `recover`.
 
-    `wallet` is the person's file: it is made by `enrol` and must not be shown to anybody. `category` has the categories
-    of self-reported dimensions, `skip` the dimensions to stay out of. `cast` sends at random times and takes as long
-    as the manifest says.
+    The election is a manifest file, or the address of a board with the id from the letter. `wallet` is the person's
+    file: it is made by `enrol` and must not be shown to anybody. `category` has the categories of self-reported
+    dimensions; in the dimensions of `skip` an encrypted *no answer* is cast. `sheet` is a recovery sheet.
     """
-    election = KnownElection.read(Path(manifest))
-    desk = Desk(election, Path(wallet), ask_over_http(election))
-    if step == "page":
-        page = Page(desk, read_texts(None if texts is None else Path(texts)))
-        chosen = port or free_ports(1)[0]
-        announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
-        serve_page(page, chosen)
-        return Done("The page was closed.", (Path(wallet),))
-    if step == "enrol":
-        desk.enrol(row, code)
-        return Done("You are enrolled.", (Path(wallet),))
-    if step == "tokens":
-        desk.tokens()
-        return Done("You have your tokens.", (Path(wallet),))
-    if step == "cast":
-        names = [name for name in election.dimensions if name not in skip]
-        desk.send_all(desk.cast(option, category or {}, names))
-        return Done(f"Answers were sent for {', '.join(names)}.", (Path(wallet),))
-    if step == "check":
-        receipts = desk.check()
-        included = [receipt for receipt in receipts if receipt.holds()]
-        statement = f"{len(included)} of {len(receipts)} answers are on the board."
-        return Done(statement, (), {"receipts": [asdict(receipt) for receipt in receipts]})
-    raise InputError(f"step = {step!r}: must be page, enrol, tokens, cast or check")
+    if manifest is None and not (board and id):
+        raise InputError("manifest: give the manifest, or the address of the board and the id from the letter")
+    election = fetch_manifest(board, id) if manifest is None else KnownElection.read(Path(manifest))
+    with ask_over_http(election) as ask:
+        desk = Desk(election, Path(wallet), ask)
+        if step == "page":
+            page = Page(desk, *read_texts(texts))
+            chosen = port or free_ports(1)[0]
+            announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
+            serve_page(page, chosen)
+            return Done("The page was closed.", (Path(wallet),))
+        if step in ("enrol", "recover"):
+            desk.enrol(row, code) if step == "enrol" else desk.recover(row, code, sheet)
+            shown = {"sheet": desk.own.sheet}
+            return Done(f"You are enrolled. Recovery sheet: {desk.own.sheet}", (Path(wallet),), shown)
+        if step == "cast":
+            desk.vote(option, category or {}, skip)
+            return Done("Your ballots are in the box.", (Path(wallet),))
+        if step == "object":
+            return Done(desk.object())
+        if step == "check":
+            receipts = [asdict(receipt) for receipt in desk.check()]
+            included = sum(receipt["included"] for receipt in receipts)
+            return Done(f"{included} of {len(receipts)} ballots are on the board.", (), {"receipts": receipts})
+    raise InputError(f"step = {step!r}: must be page, enrol, recover, cast, check or object")

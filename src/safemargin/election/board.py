@@ -1,11 +1,14 @@
 """The board: an append-only Merkle log in a folder that anybody can copy and verify.
 
-`entries` holds signed statements, `heads` the signed roots with the signatures of witnesses, `records` the accepted
-records of every dimension, `mixes` the hashes that every mixer took in and passed on, `release` the published tables.
+`entries` holds signed statements, `heads` the signed roots with the signatures of witnesses, `register` the hashes of
+enrolled people, `received` the hashes of messages that the box took in, `ballots` and `rejected` the ballots of every
+dimension, `release` the published tables. One process writes, and holds a lock.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,29 +17,15 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError
+from safemargin.election.entries import AUTHORS, body_fault, order_fault, subject_of
 from safemargin.election.keys import canonical, parse, unhex
-from safemargin.election.manifest import KnownElection, Role
+from safemargin.election.manifest import KnownElection
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
 from safemargin.election.secret import Secret
 from safemargin.io import read_bytes, write_whole
 
 MANIFEST = "manifest.json"
-AUTHORS: Mapping[str, Role] = {
-    "manifest": "board",
-    "roll": "registrar",
-    "issued": "issuer",
-    "casting": "collector",
-    "closed": "collector",
-    "mix": "mixer",
-    "batch": "collector",
-    "total": "collector",
-    "ceremony": "trustee",
-    "release": "trustee",
-    "escrow request": "collector",
-    "escrow decision": "escrow",
-    "keys destroyed": "escrow",
-}
-"""Types of entries, and the role that may write them."""
+LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -56,13 +45,15 @@ class BoardEntry:
     @property
     def subject(self) -> tuple[str, str, object]:
         """What an author may write about once."""
-        return self.type, self.author, self.body.get("dimension") or self.body.get("nullifier")
+        return self.type, self.author, subject_of(self.body)
 
     def fault(self, election: KnownElection) -> str | None:
         """Why this is no statement of the party that it names."""
         party = election.parties.get(self.author)
         if party is None or AUTHORS.get(self.type) != party.role:
             return f"an entry of type {self.type[:40]!r} cannot come from {self.author[:40]!r}"
+        if fault := body_fault(election, self.type, self.body):
+            return fault
         if not election.is_signed(self.signature, self.author, "board", self.type, canonical(self.body)):
             return f"the signature of {self.author} is wrong"
         return None
@@ -109,10 +100,10 @@ class Head:
         ]
 
     def is_witnessed(self, election: KnownElection) -> bool:
-        """Whether the board and as many issuers as sign a token signed this root."""
-        signed = set(self.signed_by(election))
-        witnesses = sum(party.name in signed for party in election.manifest.of("issuer"))
-        return election.only("board").name in signed and witnesses >= election.manifest.signers
+        """Whether the board and most issuers signed this root."""
+        signed, issuers = set(self.signed_by(election)), election.manifest.of("issuer")
+        witnesses = sum(party.name in signed for party in issuers)
+        return election.only("board").name in signed and 2 * witnesses > len(issuers)
 
 
 def read_head(stated: object) -> Head:
@@ -135,9 +126,29 @@ class Board:
         self.folder = folder
         self.election = election or KnownElection.read(folder / MANIFEST)
         self.secret = secret
+        self._lock = -1
+        if secret is not None:
+            self._take_lock()
         if election is not None and not (folder / MANIFEST).exists():
             write_whole(folder / MANIFEST, election.content)
         self.contents = [read_bytes(path) for path in sorted((folder / "entries").glob("[0-9]*.json"))]
+
+    def _take_lock(self) -> None:
+        """Be the one process that writes; a second one is refused before it can write an entry over another."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            self._lock = -1
+            raise InputError(f"{self.folder}: another process writes this board") from None
+
+    def close(self) -> None:
+        """Give the lock back."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     @property
     def entries(self) -> list[BoardEntry]:
@@ -153,14 +164,6 @@ class Board:
         """All entries of a type."""
         return [entry for entry in self.entries if entry.type == type_]
 
-    @property
-    def signers(self) -> tuple[str, ...]:
-        """The active set of issuers, once casting has begun."""
-        casting = self.of("casting")
-        if not casting:
-            raise InputError(f"{self.folder}: casting has not begun; the issuers are not fixed yet")
-        return tuple(casting[0].body["signers"])
-
     def append(self, content: bytes) -> int:
         """Add an entry, or find it: the same entry twice is one."""
         entry = read_entry(content)
@@ -170,6 +173,8 @@ class Board:
             return self.contents.index(entry.content)
         if entry.subject in {known.subject for known in self.entries}:
             raise InputError(f"{entry.author} has an entry of type {entry.type!r} already; entries never change")
+        if fault := order_fault(self.election, [(known.type, known.author) for known in self.entries], entry.type):
+            raise InputError(fault)
         write_whole(self.folder / "entries" / f"{len(self.contents):06d}.json", entry.content)
         self.contents.append(entry.content)
         return len(self.contents) - 1
@@ -228,18 +233,20 @@ class Board:
 
     def is_named(self, kind: str, name: str, content: bytes) -> bool:
         """Whether an entry of the log is about exactly this file."""
-        if kind == "records":
+        digest = hashlib.sha256(content).hexdigest()
+        if kind in ("register", "received"):
+            leaves = [content[place : place + 32] for place in range(0, len(content), 32)]
+            whole = len(content) % 32 == 0 and leaves == sorted(leaves) and name == "hashes"
+            return whole and any(entry.body["root"] == root_of(leaves).hex() for entry in self.of(kind))
+        if kind in ("ballots", "rejected"):
+            dimension, _, part = name.rpartition(".")
             return any(
-                e.body["dimension"] == name and e.body["sha256"] == hashlib.sha256(content).hexdigest()
-                for e in self.of("batch")
-            )
-        if kind == "mixes" and len(content) % 32 == 0:
-            root = root_of(content[i : i + 32] for i in range(0, len(content), 32)).hex()
-            return any(
-                f"{e.author}-{e.body['dimension']}" == name and e.body["out_root"] == root for e in self.of("mix")
+                entry.body["dimensions"].get(dimension, {}).get(kind) == digest
+                for entry in self.of("ballots")
+                if str(entry.body["part"]) == part
             )
         if kind == "release":
-            return any(e.body["files"].get(name) == hashlib.sha256(content).hexdigest() for e in self.of("release"))
+            return any(entry.body["files"].get(name) == digest for entry in self.of("release"))
         return False
 
 

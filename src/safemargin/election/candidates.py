@@ -24,17 +24,30 @@ class CandidateDraw(Role):
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
         self.issuers = [party.name for party in election.manifest.of("issuer")]
-        self._roster: dict[str, Any] | None = None
 
-    @property
-    def rows(self) -> dict[str, Any]:
-        """Enrolled people with their keys and categories."""
-        if self._roster is None:
-            stored = self.store("state").get(b"roster")
-            if stored is None:
-                raise InputError("issuing has not begun: there is no list of enrolled people yet")
-            self._roster = json.loads(stored)
-        return self._roster
+    def take_enrolment(self, stated: Any) -> str:
+        """Keep what the registrar signed about a person: their key and categories, once. The row that it is about."""
+        match stated:
+            case {"row": str(row), "key": str(key), "categories": dict(), "signature": str(signature)}:
+                body = {name: value for name, value in stated.items() if name != "signature"}
+            case _:
+                raise InputError("the message does not hold the registrar's word about a person")
+        registrar = self.election.only("registrar").name
+        if not self.election.is_signed(signature, registrar, row, "enrolled", canonical(body)):
+            raise InputError("the enrolment is not signed by the registrar")
+        unhex(key, 32)
+        people = self.store("people")
+        held = people.get(row.encode()) or people.add({row.encode(): canonical(stated)})[row.encode()]
+        if json.loads(held)["key"] != key or json.loads(held)["categories"] != stated["categories"]:
+            raise ConflictError("the registrar stated another key or category for this person before")
+        return row
+
+    def person(self, row: object) -> dict[str, Any]:
+        """What the registrar signed about a person who asked before."""
+        found = self.store("people").get(row.encode()) if isinstance(row, str) else None
+        if found is None:
+            raise InputError("this person is not enrolled")
+        return dict(json.loads(found))
 
     def escrow_steps(self) -> list[Step]:
         """The steps of an election with escrow."""
@@ -43,39 +56,19 @@ class CandidateDraw(Role):
         return [
             Step("pledge", single(self.pledge), "anybody", "Commit to a nonce for a person's candidates"),
             Step("candidates", single(self.candidates), "anybody", "Keep a person's candidates and show the nonce"),
-            Step("leave", single(self.leave), "operator", "Go on without an issuer that does not show its nonces"),
         ]
 
-    @property
-    def left(self) -> list[str]:
-        """Issuers that did not show a nonce, as the people who run this issuer found; they are never active."""
-        return [issuer for issuer in self.issuers if self.has(f"left {issuer}")]
-
-    def leave(self, body: bytes) -> bytes:
-        """Go on without another issuer. People make new candidates: there is no second challenge on old ones."""
-        gone = parse(body).get("issuer")
-        if gone not in self.issuers or gone == self.name:
-            raise InputError("issuer: must be another issuer")
-        if len(self.issuers) - len({*self.left, gone}) < self.election.manifest.signers:
-            raise InputError(f"without {gone} there are too few issuers to sign")
-        self.remember(f"left {gone}")
-        return canonical({"left": self.left})
-
-    def _nonce(self, row: str, dimension: str, attempt: int) -> bytes:
-        return derive(self.secret.seed, f"nonce {canonical([row, dimension, attempt]).decode()}", 32)
+    def _nonce(self, row: str, dimension: str) -> bytes:
+        return derive(self.secret.seed, f"nonce {canonical([row, dimension]).decode()}", 32)
 
     def pledge(self, body: bytes) -> bytes:
-        """A commitment to this issuer's nonce for one person, dimension and attempt."""
-        match parse(body):
-            case {"row": str(row), "dimension": str(name)} if row in self.rows:
-                dimension = self.election.dimension(name).name
-            case _:
-                raise InputError("a message for a pledge names an enrolled person and a dimension")
-        attempt = len(self.left)
-        stated = {"row": row, "dimension": dimension, "attempt": attempt}
-        stated["pledge"] = pledge(self._nonce(row, dimension, attempt))
+        """A commitment to this issuer's nonce for one person and dimension."""
+        message = parse(body)
+        row = self.take_enrolment(message.get("enrolment"))
+        dimension = self.election.dimension(message.get("dimension")).name
+        stated = {"row": row, "dimension": dimension, "pledge": pledge(self._nonce(row, dimension))}
         signature = self.election.sign(self.secret.signing, self.name, "issuers", "pledge", canonical(stated))
-        return canonical({**stated, "issuer": self.name, "left": self.left, "signature": signature})
+        return canonical({**stated, "issuer": self.name, "signature": signature})
 
     def candidates(self, body: bytes) -> bytes:
         """Keep the commitments of a person, and only then show the nonce."""
@@ -84,38 +77,32 @@ class CandidateDraw(Role):
             case {
                 "row": str(row),
                 "dimension": str(name),
-                "attempt": int(attempt),
                 "commits": list(commits),
                 "pledges": dict(pledges),
                 "signature": str(signature),
-            } if set(message) == {"row", "dimension", "attempt", "commits", "pledges", "signature"}:
-                person = self.rows.get(row)
+            } if set(message) == {"row", "dimension", "commits", "pledges", "signature"}:
+                person = self.person(row)
             case _:
-                raise InputError("candidates have the fields row, dimension, attempt, commits, pledges and signature")
-        signed = b"GV1 candidates" + self.election.mid + request_body(message)
-        if person is None or not verify_raw(bytes.fromhex(person["key"]), unhex(signature), signed):
+                raise InputError("candidates have the fields row, dimension, commits, pledges and signature")
+        signed = b"GV2 candidates" + self.election.mid + request_body(message)
+        if not verify_raw(bytes.fromhex(person["key"]), unhex(signature), signed):
             raise InputError("the candidates are not signed by an enrolled person")
         self._check_pledges(message, commits, pledges)
-        key = canonical([row, name, attempt])
+        key = canonical([row, name])
         if self.store("candidates").add({key: canonical(message)})[key] != canonical(message):
             self.store("refused").add({key: body})
             raise ConflictError("other candidates of this person are held already")
-        return canonical({"issuer": self.name, "nonce": self._nonce(row, name, attempt).hex()})
+        return canonical({"issuer": self.name, "nonce": self._nonce(row, name).hex()})
 
     def _check_pledges(self, message: Mapping[str, Any], commits: list[Any], pledges: dict[str, Any]) -> None:
-        escrow, left = self.election.manifest.escrow, self.left
+        escrow = self.election.manifest.escrow
         assert escrow is not None
-        row, name, attempt = (message[part] for part in ("row", "dimension", "attempt"))
-        if attempt != len(left) or set(pledges) != set(self.issuers) - set(left):
-            raise InputError("the candidates are not for the issuers that are there now; ask for pledges again")
+        if set(pledges) != set(self.issuers):
+            raise InputError("the candidates do not carry the pledges of all issuers")
         if len({str(commit) for commit in commits}) != escrow.candidates or len(commits) != escrow.candidates:
             raise InputError(f"there must be {escrow.candidates} candidates, all different")
-        for earlier in range(attempt):
-            old = self.store("candidates").get(canonical([row, name, earlier]))
-            if old is not None and set(json.loads(old)["commits"]) & set(commits):
-                raise InputError("a candidate was challenged before; make new ones")
         for issuer, given in pledges.items():
-            stated = {"row": row, "dimension": name, "attempt": attempt, "pledge": dict(given).get("pledge")}
+            stated = {part: message[part] for part in ("row", "dimension")} | {"pledge": dict(given).get("pledge")}
             if not self.election.is_signed(
                 dict(given).get("signature"), issuer, "issuers", "pledge", canonical(stated)
             ):
@@ -129,8 +116,8 @@ class CandidateDraw(Role):
         frozen = canonical([row, name])
         if self.store("frozen").get(frozen) is not None:
             raise ConflictError("this person opened candidates wrongly: the row is frozen in this dimension")
-        attempt, nonces = given.get("attempt"), given.get("nonces")
-        held = self.store("candidates").get(canonical([row, name, attempt]))
+        nonces = given.get("nonces")
+        held = self.store("candidates").get(canonical([row, name]))
         if held is None or json.loads(held)["commits"] != given.get("commits"):
             raise InputError("these candidates were not handed in before the nonce was shown")
         pledges = json.loads(held)["pledges"]
@@ -139,8 +126,8 @@ class CandidateDraw(Role):
         for issuer, nonce in nonces.items():
             if pledge(unhex(nonce, 32)) != pledges[issuer]["pledge"]:
                 raise InputError(f"the nonce of {issuer} is not the one that it pledged")
-        chosen = challenge(self.election, given["commits"], canonical([row, name, attempt]), nonces)
-        person = bytes.fromhex(self.rows[row]["key"])
+        chosen = challenge(self.election, given["commits"], canonical([row, name]), nonces)
+        person = bytes.fromhex(self.person(row)["key"])
         if fault := openings_fault(self.election, self.election.dimension(name), request, chosen, person):
             self.store("frozen").add({frozen: body})
             raise ConflictError(f"{fault}: the row is frozen in this dimension")

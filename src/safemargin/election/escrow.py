@@ -31,7 +31,7 @@ _HIDDEN = 2 + ROW + _PROOF + _TAG
 
 def token_message(context: bytes, key: bytes, escrow: bytes = NO_ESCROW) -> bytes:
     """What issuers sign blindly: a one-time key for one dimension of one election."""
-    return b"GV1" + context + key + escrow
+    return b"GV2" + context + key + escrow
 
 
 def blob_size(escrow: Escrow | None) -> int:
@@ -73,7 +73,7 @@ class EscrowCandidate:
     @cached_property
     def sealed(self) -> bytes:
         """The sealed identity; empty without escrow."""
-        escrow = self.election.manifest.escrow
+        escrow = self.election.escrow_of(self.dimension)
         if escrow is None:
             return b""
         row = self.row.encode()

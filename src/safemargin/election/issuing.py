@@ -14,12 +14,12 @@ from safemargin.core import InputError
 from safemargin.election.board import BoardWitness, Head, make_entry, read_head
 from safemargin.election.candidates import CandidateDraw, request_body
 from safemargin.election.escrow import commitment
-from safemargin.election.keys import canonical, derive, parse, unhex, verify_raw
+from safemargin.election.keys import canonical, code_of, derive, parse, read_code, register_leaf, unhex, verify_raw
 from safemargin.election.manifest import EVERYBODY, KnownElection
-from safemargin.election.merkle import inclusion_path, leaf_hash, root_of
+from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.role import Answer, ConflictError, Role, Step, single
+from safemargin.election.roll import read_roll
 from safemargin.election.secret import Secret
-from safemargin.election.setup import read_roll
 
 
 class Registrar(Role):
@@ -32,16 +32,24 @@ class Registrar(Role):
             Step("roll", single(self.load), "operator", "Keep the roll, and give the enrolment codes for the letters"),
             Step("enrol", self.enrol, "anybody", "Bind a person's key to a row of the roll, once"),
             Step("close", single(self.end), "operator", "Close enrolment and state the number of enrolled people"),
-            Step("roster", single(self.roster), "operator", "Keys and categories of enrolled people, for the issuers"),
-            Step("path", single(self.path), "anybody", "Show a person that the register holds their key"),
+            Step("register", single(self.register), "operator", "Hashes of enrolled people, for the board"),
+            Step("status", single(self.status), "operator", "Numbers of this party"),
             Step("identify", single(self.identify), "operator", "Check that an opened record is of the row it names"),
         ]
 
     def load(self, body: bytes) -> bytes:
         """Keep the roll, once; the answer has the enrolment code of every row, for the letters to people."""
         roll = read_roll(body)
-        names = [dimension.name for dimension in self.election.manifest.dimensions]
-        stated = {row: {k: v for k, v in by.items() if k in names} for row, by in roll.items()}
+        attested = {d.name: d for d in self.election.manifest.dimensions if not (d.is_total or d.self_reported)}
+        if missing := [name for by in roll.values() for name in attested if name not in by]:
+            raise InputError(f"the roll has no column {missing[0]!r}, which the manifest has attested")
+        stated = {
+            row: {name: dimension.category_of(by[name]) for name, dimension in attested.items()}
+            for row, by in roll.items()
+        }
+        for name, dimension in attested.items():
+            if Counter(by[name] for by in stated.values()) != Counter(dimension.sizes):
+                raise ConflictError(f"the roll has other numbers of people by {name} than the manifest")
         if len(roll) != self.election.manifest.electorate or self.remember("roll", canonical(stated)) != canonical(
             stated
         ):
@@ -52,7 +60,7 @@ class Registrar(Role):
 
     def code(self, row: str) -> str:
         """The enrolment code of a row: it follows from the registrar's secret, so that no list of codes is stored."""
-        return derive(self.secret.seed, f"code {row}", 16).hex()
+        return code_of(derive(self.secret.seed, f"code {row}", 12))
 
     def enrol(self, bodies: Sequence[bytes]) -> list[Answer]:
         """Keep keys; the same key again is acknowledged, another one is refused."""
@@ -77,7 +85,7 @@ class Registrar(Role):
                 found = self.store("roll").get(row.encode())
             case _:
                 raise InputError("an enrolment has the fields row, code and key")
-        if found is None or not hmac.compare_digest(code.encode(), self.code(row).encode()):
+        if found is None or not hmac.compare_digest(read_code(code).encode(), self.code(row).encode()):
             raise InputError("the row and the enrolment code do not belong together")
         if self.has("closed") and self.store("enrolled").get(row.encode()) is None:
             raise InputError("enrolment is closed")
@@ -86,52 +94,37 @@ class Registrar(Role):
     def _receipt(self, row: str, key: str, stored: Mapping[bytes, bytes]) -> Answer:
         if stored[row.encode()].decode() != key:
             return ConflictError("another key is enrolled for this row")
-        body = {"row": row, "key": key, "salt": self._salt(row).hex(), "categories": self._categories(row)}
+        body = {"row": row, "key": key, "categories": self._categories(row)}
         signature = self.election.sign(self.secret.signing, self.name, row, "enrolled", canonical(body))
         return canonical({**body, "signature": signature})
-
-    def _salt(self, row: str) -> bytes:
-        return derive(self.secret.seed, f"salt {row}", 32)
 
     def _categories(self, row: str) -> dict[str, str]:
         found = self.store("roll").get(row.encode())
         assert found is not None
         return dict(json.loads(found))
 
-    def _register(self) -> tuple[list[str], list[bytes]]:
-        """Rows, and the leaves of the public register: a hash per person that only they can recognise."""
-        pairs = [(row.decode(), key.decode()) for row, key in self.store("enrolled").items()]
-        leaves = {leaf_hash(self._salt(row) + row.encode() + bytes.fromhex(key)): row for row, key in pairs}
-        ordered = sorted(leaves)
-        return [leaves[leaf] for leaf in ordered], ordered
+    def _leaves(self) -> list[bytes]:
+        """A hash per enrolled person, sorted; only who has the letter can recognise it, also who never enrolled."""
+        rows = [row.decode() for row, _ in self.store("enrolled").items()]
+        return sorted(register_leaf(self.election.mid, row, self.code(row)) for row in rows)
 
     def end(self, _: bytes) -> bytes:
         """Close enrolment; asked again, the same entry."""
         self.remember("closed")
-        rows, leaves = self._register()
-        body = {"enrolled": len(rows), "root": root_of(leaves).hex()}
-        return make_entry(self.election, self.secret, "roll", body).content
+        leaves = self._leaves()
+        body = {"enrolled": len(leaves), "root": root_of(leaves).hex()}
+        return make_entry(self.election, self.secret, "register", body).content
 
-    def roster(self, _: bytes) -> bytes:
-        """Everybody who is enrolled, signed for the issuers."""
+    def register(self, _: bytes) -> bytes:
+        """The file of the register, which the entry names by its root."""
         if not self.has("closed"):
             raise InputError("enrolment is open still; close it first")
-        rows = {
-            row.decode(): {"key": key.decode(), "categories": self._categories(row.decode())}
-            for row, key in self.store("enrolled").items()
-        }
-        signature = self.election.sign(self.secret.signing, self.name, "issuers", "roster", canonical(rows))
-        return canonical({"rows": rows, "signature": signature})
+        return b"".join(self._leaves())
 
-    def path(self, body: bytes) -> bytes:
-        """The place of a person's leaf in the register, asked for with the code or by anybody who has the salt."""
-        row, salt = parse(body).get("row"), unhex(parse(body).get("salt"), 32)
-        rows, leaves = self._register()
-        if not isinstance(row, str) or row not in rows or not hmac.compare_digest(salt, self._salt(row)):
-            raise InputError("the row and the salt do not belong together")
-        index = rows.index(row)
-        path = [node.hex() for node in inclusion_path(leaves, index)]
-        return canonical({"index": index, "size": len(leaves), "path": path})
+    def status(self, _: bytes) -> bytes:
+        """How many people are enrolled."""
+        count = sum(1 for _ in self.store("enrolled").items())
+        return canonical({"enrolled": count, "closed": self.has("closed")})
 
     def identify(self, body: bytes) -> bytes:
         """Whether the person of a row signed an opened record: nobody can be framed by a row that others planted."""
@@ -156,54 +149,102 @@ class Issuer(CandidateDraw):
     def steps(self) -> list[Step]:
         """See `Role`."""
         return [
-            Step("roster", single(self.load), "anybody", "Take the registrar's signed list of enrolled people"),
-            Step("sign", self.sign, "anybody", "Sign a person's blinded token for one dimension, once"),
-            Step("lodged", single(self.lodged), "operator", "All requests, for an issuer that was away"),
-            Step("lodge", single(self.lodge), "operator", "Sign requests that other issuers hold"),
+            Step("sign", self.sign, "anybody", "Sign a person's blinded tokens, one per dimension, once"),
+            Step(
+                "lodged",
+                single(self.lodged),
+                "party",
+                "All requests, for an issuer that was restored",
+                roles=("issuer",),
+            ),
+            Step("catch_up", single(self.catch_up), "operator", "Take the requests that the other issuers hold"),
+            Step("status", single(self.status), "operator", "Numbers of this party"),
             Step("close", single(self.end), "operator", "Close issuing and state what was issued"),
             Step("witness", single(self.witness), "anybody", "Sign a head of the board if it continues the last one"),
             *self.escrow_steps(),
         ]
 
-    def load(self, body: bytes) -> bytes:
-        """Keep the roster; there is one only."""
-        stated = parse(body)
-        registrar = self.election.only("registrar").name
-        rows, signature = stated.get("rows"), stated.get("signature")
-        if not self.election.is_signed(signature, registrar, "issuers", "roster", canonical(rows)):
-            raise InputError("the list of enrolled people is not signed by the registrar")
-        if self.remember("roster", canonical(rows)) != canonical(rows):
-            raise ConflictError("another list of enrolled people is held already")
-        return b"{}"
-
     def sign(self, bodies: Sequence[bytes]) -> list[Answer]:
-        """Answers to requests, stored before they are given. The same request again gets the same answer."""
-        closed, table = self.has("closed"), self.store("issuance")
+        """Answers to requests, stored before they are given. The same request again gets the same answer.
+
+        A person who sends other requests to other issuers gets a token that does not verify, and stops nobody else.
+        """
+        closed, restored = self.has("closed"), self.is_restored
         fresh: dict[bytes, bytes] = {}
-        answers: list[Answer] = []
+        waiting: list[list[tuple[str, bytes]] | InputError] = []
         for body in bodies:
             try:
-                request = self._checked(body)
-                key = f"{request['row']}\0{request['dimension']}".encode()
-                held = fresh.get(key) or table.get(key)
-                if held is None and closed:
-                    raise InputError("issuing is closed")
-                if held is None:
-                    if "escrow" in request:
-                        self.check_candidates(request, body)
-                    held = fresh[key] = self._issue(request)
-                elif json.loads(held)["commit"] != commitment(request["blinded"]):
-                    self.store("refused").add({key: body})  # signed by the person: evidence of a second request
-                    raise ConflictError("another request of this person was answered for this dimension")
-                answers.append(canonical({"issuer": self.name, "answer": json.loads(held)["answer"]}))
+                if restored:
+                    raise InputError("this issuer was restored from a backup and has not caught up yet")
+                waiting.append(self._answer(body, fresh, closed))
             except InputError as error:
-                answers.append(error)
-        if fresh:
-            table.add(fresh)
+                waiting.append(error)
+        table = self.store("issuance")
+        stored = table.add(fresh) if fresh else {}
+        answers: list[Answer] = []
+        for each in waiting:
+            if isinstance(each, InputError):
+                answers.append(each)
+                continue
+            held = {name: json.loads(stored.get(key) or table.get(key) or b"{}")["answer"] for name, key in each}
+            answers.append(canonical({"issuer": self.name, "answers": held}))
         return answers
 
-    def _checked(self, body: bytes) -> dict[str, Any]:
-        request = parse(body)
+    def _answer(self, body: bytes, fresh: dict[bytes, bytes], closed: bool) -> list[tuple[str, bytes]]:
+        """The keys under which the answers to one person's requests are stored; new ones are added to `fresh`."""
+        message = parse(body)
+        row, requests = self.take_enrolment(message.get("enrolment")), message.get("requests")
+        if not isinstance(requests, list) or not 0 < len(requests) <= len(self.election.dimensions):
+            raise InputError("the message holds no requests")
+        found: list[tuple[str, bytes]] = []
+        for each in requests:
+            request = self._checked(each, row)
+            key = f"{request['row']}\0{request['dimension']}".encode()
+            held = fresh.get(key) or self.store("issuance").get(key)
+            if held is None and closed:
+                raise InputError("issuing is closed")
+            if held is None:
+                if "escrow" in request:
+                    self.check_candidates(request, canonical(request))
+                held = fresh[key] = self._issue(request)
+            elif json.loads(held)["commit"] != commitment(request["blinded"]):
+                self.store("refused").add({key: canonical(request)})  # signed: evidence of a second request
+                raise ConflictError("another request of this person was answered for this dimension")
+            found.append((request["dimension"], key))
+        return found
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether this issuer's storage comes from a backup and may miss what was signed since."""
+        return self.has("restored") and not self.has("caught up")
+
+    def catch_up(self, body: bytes) -> bytes:
+        """After a restore: take what every other issuer holds, so that nobody gets a second token."""
+        answers = parse(body)
+        others = [issuer for issuer in self.issuers if issuer != self.name]
+        if set(answers) != set(others):
+            raise InputError(f"the requests of all other issuers are needed: {', '.join(others)}")
+        taken = 0
+        for issuer, given in answers.items():
+            stated = dict(given)
+            signature = stated.pop("signature", None)
+            if not self.election.is_signed(signature, issuer, "issuers", "lodged", canonical(stated)):
+                raise InputError(f"the requests are not signed by {issuer}")
+            for person, request in stated["requests"]:
+                self.take_enrolment(person)
+                checked = self._checked(request, request["row"])
+                key = f"{checked['row']}\0{checked['dimension']}".encode()
+                self.store("issuance").add({key: self._issue(checked)})
+                taken += 1
+        self.remember("caught up")
+        return canonical({"requests": taken})
+
+    def status(self, _: bytes) -> bytes:
+        """How many tokens were signed."""
+        count = sum(1 for _ in self.store("issuance").items())
+        return canonical({"issued": count, "closed": self.has("closed"), "restored": self.is_restored})
+
+    def _checked(self, request: Any, sender: str) -> dict[str, Any]:
         match request:
             case {
                 "row": str(row),
@@ -211,23 +252,23 @@ class Issuer(CandidateDraw):
                 "category": str(label),
                 "blinded": dict(blinded),
                 "signature": str(signature),
-            } if set(request) <= {"row", "dimension", "category", "blinded", "signature", "escrow"}:
+            } if row == sender and set(request) <= {"row", "dimension", "category", "blinded", "signature", "escrow"}:
                 dimension = self.election.dimension(name)
             case _:
                 raise InputError("a request has the fields row, dimension, category, blinded and signature")
-        person = self.rows.get(row)
-        if person is None or not verify_raw(
-            bytes.fromhex(person["key"]), unhex(signature), b"GV1 issue" + self.election.mid + request_body(request)
+        person = self.person(row)
+        if not verify_raw(
+            bytes.fromhex(person["key"]), unhex(signature), b"GV2 issue" + self.election.mid + request_body(request)
         ):
             raise InputError("the request is not signed by an enrolled person")
-        attested = EVERYBODY if dimension.is_open else person["categories"].get(name)
+        attested = EVERYBODY if dimension.is_total else person["categories"].get(name)
         if label not in dimension.labels or not (dimension.self_reported or label == attested):
             raise InputError("the registrar does not attest this category for this person")
         if set(blinded) != set(self.issuers):
             raise InputError("a request has one blinded message for every issuer")
-        if (self.election.manifest.escrow is None) != ("escrow" not in request):
+        if (self.election.escrow_of(dimension) is None) != ("escrow" not in request):
             raise InputError("a request has candidates if and only if the manifest has escrow")
-        return request
+        return dict(request)
 
     def _issue(self, request: Mapping[str, Any]) -> bytes:
         signer = self.secret.signers[f"{request['dimension']}/{request['category']}"]
@@ -235,20 +276,16 @@ class Issuer(CandidateDraw):
         return canonical({"request": request, "commit": commitment(request["blinded"]), "answer": answer.hex()})
 
     def lodged(self, _: bytes) -> bytes:
-        """All requests that were answered."""
-        return canonical({"requests": [json.loads(value)["request"] for _, value in self.store("issuance").items()]})
-
-    def lodge(self, body: bytes) -> bytes:
-        """Sign what people lodged with others; they do not need to be there."""
-        requests = parse(body).get("requests")
-        if not isinstance(requests, list):
-            raise InputError("the message holds no requests")
-        answers = self.sign([canonical(request) for request in requests])
-        refused = sum(isinstance(answer, InputError) for answer in answers)
-        return canonical({"signed": len(answers) - refused, "refused": refused})
+        """All requests that were answered, with the registrar's word about each person; signed for the issuers."""
+        requests = [json.loads(value)["request"] for _, value in self.store("issuance").items()]
+        stated = {"requests": [[self.person(request["row"]), request] for request in requests]}
+        signature = self.election.sign(self.secret.signing, self.name, "issuers", "lodged", canonical(stated))
+        return canonical({**stated, "signature": signature})
 
     def end(self, _: bytes) -> bytes:
-        """Close issuing; asked again, the same entry. Issuers that saw the same requests state the same root."""
+        """Close issuing; asked again, the same entry."""
+        if self.is_restored:
+            raise InputError("this issuer was restored from a backup and has not caught up yet")
         self.remember("closed")
         counts: dict[str, Counter[str]] = {
             dimension.name: Counter(dict.fromkeys(dimension.labels, 0))
@@ -259,12 +296,7 @@ class Issuer(CandidateDraw):
             held = json.loads(value)
             counts[held["request"]["dimension"]][held["request"]["category"]] += 1
             leaves.append(leaf_hash(key + b"\0" + held["commit"].encode()))
-        body: dict[str, Any] = {
-            "counts": {name: dict(by) for name, by in counts.items()},
-            "root": root_of(leaves).hex(),
-        }
-        if self.election.manifest.escrow is not None:
-            body["left"] = self.left
+        body = {"counts": {name: dict(by) for name, by in counts.items()}, "root": root_of(leaves).hex()}
         return make_entry(self.election, self.secret, "issued", body).content
 
     def witness(self, body: bytes) -> bytes:

@@ -9,7 +9,12 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role, Step, single
 from safemargin.election.secret import Secret
 
-KINDS = ("entries", "heads", "mixes", "records", "release")
+KINDS = ("entries", "heads", "register", "received", "ballots", "rejected", "release")
+PIECE = 1 << 23
+"""Bytes of a file that are handed out at once."""
+
+
+WRITERS = ("registrar", "box", "collector", "trustee")
 
 
 class BoardKeeper(Role):
@@ -37,7 +42,8 @@ class BoardKeeper(Role):
             Step("proof", single(self.proof), "anybody", "The proof that an entry of a type is in the log"),
             Step("files", single(self.files), "anybody", "Names of all files of the board"),
             Step("file", single(self.file), "anybody", "One file of the board"),
-            Step("put", single(self.put), "operator", "Keep a file that an entry names"),
+            Step("put", single(self.put), "party", "Keep a file that an entry names", roles=WRITERS),
+            Step("status", single(self.status), "operator", "Numbers of this party"),
         ]
 
     def begin(self, body: bytes) -> bytes:
@@ -70,9 +76,9 @@ class BoardKeeper(Role):
     def proof(self, body: bytes) -> bytes:
         """See `Board.proof`; the first entry of the type, or the one about a record."""
         stated = parse(body)
-        type_, name = stated.get("type"), stated.get("nullifier")
+        type_, name, author = stated.get("type"), stated.get("nullifier"), stated.get("author")
         for index, entry in enumerate(self.board.entries):
-            if entry.type == type_ and name in (None, entry.body.get("nullifier")):
+            if entry.type == type_ and name in (None, entry.body.get("nullifier")) and author in (None, entry.author):
                 return canonical(self.board.proof(index))
         raise InputError("the log has no entry of this type")
 
@@ -80,14 +86,28 @@ class BoardKeeper(Role):
         """All files, in order."""
         folder = self.board.folder
         names = [str(path.relative_to(folder)) for kind in KINDS for path in sorted((folder / kind).glob("[!.]*"))]
-        return canonical({"files": ["manifest.json", *names]})
+        sizes = {name: (folder / name).stat().st_size for name in ["manifest.json", *names]}
+        return canonical({"files": sizes})
+
+    def status(self, _: bytes) -> bytes:
+        """How many entries there are, by type."""
+        types = [entry.type for entry in self.board.entries]
+        return canonical({"entries": {name: types.count(name) for name in dict.fromkeys(types)}})
+
+    def close(self) -> None:
+        """See `Role`; the lock is given back."""
+        super().close()
+        self.board.close()
 
     def file(self, body: bytes) -> bytes:
-        """The content of one of the files that `files` lists."""
-        name = parse(body).get("name")
-        if name not in parse(self.files(b""))["files"]:
+        """A piece of one of the files that `files` lists, from an offset on."""
+        stated = parse(body)
+        name, offset = stated.get("name"), stated.get("offset", 0)
+        if name not in parse(self.files(b""))["files"] or not isinstance(offset, int) or offset < 0:
             raise InputError("there is no file of this name")
-        return (self.board.folder / str(name)).read_bytes()
+        with (self.board.folder / str(name)).open("rb") as file:
+            file.seek(offset)
+            return file.read(PIECE)
 
     def put(self, body: bytes) -> bytes:
         """See `Board.put`: a line with kind and name, then the content."""

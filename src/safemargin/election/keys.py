@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.hpke import (
 )
 
 from safemargin.core import InputError, new_secret
+from safemargin.io import parse_json
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 SEALING = KEM.MLKEM768_X25519.enc_length() + 16
@@ -37,8 +38,8 @@ def canonical(value: object) -> bytes:
 def parse(body: bytes) -> dict[str, Any]:
     """A JSON object somebody sent; anything else is refused without repeating it."""
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = parse_json(body.decode(), "the message")
+    except UnicodeDecodeError:
         raise InputError("the message is not JSON") from None
     if not isinstance(value, dict):
         raise InputError("the message is not a JSON object")
@@ -154,3 +155,61 @@ def digest(parts: Sequence[bytes]) -> bytes:
     for part in parts:
         total.update(len(part).to_bytes(8, "big") + part)
     return total.digest()
+
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""32 letters and digits that nobody confuses when typing (Crockford): no I, L, O or U."""
+
+
+def typeable(content: bytes, length: int) -> str:
+    """The first bits of some bytes as so many letters, in groups of four."""
+    number = int.from_bytes(content, "big") >> max(0, 8 * len(content) - 5 * length)
+    letters = "".join(ALPHABET[number >> (5 * place) & 31] for place in reversed(range(length)))
+    return "-".join(letters[place : place + 4] for place in range(0, length, 4))
+
+
+def typed(text: str) -> str:
+    """What somebody typed, without blanks and hyphens, and with the letters that they meant."""
+    plain = "".join(text.upper().split()).replace("-", "")
+    return plain.translate(str.maketrans("OIL", "011"))
+
+
+def fingerprint(name: bytes) -> str:
+    """160 bits of a hash for people: eight groups of four letters."""
+    return typeable(name, 32)
+
+
+def check_letter(letters: str) -> str:
+    """A letter that shows every single wrong letter and nearly every swap of two neighbours (Luhn, modulo 32)."""
+    total = 0
+    for place, letter in enumerate(reversed(letters)):
+        value = ALPHABET.index(letter) * (2 - place % 2)
+        total += value // 32 + value % 32
+    return ALPHABET[-total % 32]
+
+
+def code_of(content: bytes) -> str:
+    """A code for a letter: 95 bits and a check letter, five groups of four."""
+    letters = typeable(content, 19).replace("-", "")
+    whole = letters + check_letter(letters)
+    return "-".join(whole[place : place + 4] for place in range(0, 20, 4))
+
+
+def read_code(text: str) -> str:
+    """A typed code in its one form; refused with a plain sentence if a letter is wrong."""
+    letters = typed(text)
+    if len(letters) != 20 or any(letter not in ALPHABET for letter in letters):
+        raise InputError("the code has five groups of four letters or digits; please type it again")
+    if check_letter(letters[:19]) != letters[19]:
+        raise InputError("the code has a wrong letter; please type it again")
+    return "-".join(letters[place : place + 4] for place in range(0, 20, 4))
+
+
+def register_leaf(mid: bytes, row: str, code: str) -> bytes:
+    """The hash in the public register of a person who enrolled: whoever has the letter can look for it."""
+    return digest([b"GV2 register", mid, row.encode(), code.encode()])
+
+
+def operator_bytes(message: str, boot: str, nonce: str) -> bytes:
+    """What a signed request is about: the hash of its message, one running process, and a nonce."""
+    return canonical([message, boot, nonce])

@@ -3,31 +3,33 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.hpke import MLKEM768X25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
-from safemargin.election.keys import canonical, sealing_public, unhex
-from safemargin.io import read_bytes
+from safemargin.election.keys import canonical, fingerprint, sealing_public, unhex
+from safemargin.election.threshold import Dealing, TallyKey
+from safemargin.io import check_keys, parse_json, read_bytes
 
 TOTAL = "total"
 EVERYBODY = "everybody"
 NO_ANSWER = "no answer"
-"""Option of the people on the roll of whom no record was accepted; nobody can choose it."""
+"""What a person casts who skips a dimension; it is encrypted like every other answer."""
 SELF = "*"
 """Name of the one issuing key of a self-reported dimension."""
 LEAST_BITS = 2048
 Counts = dict[str, Counter[str]]
 """Answers of one dimension: category, then option."""
-Role = Literal["registrar", "issuer", "mixer", "collector", "board", "trustee", "escrow"]
+Role = Literal["registrar", "issuer", "box", "collector", "board", "trustee", "escrow"]
+APART = ("collector", "issuer", "registrar", "trustee")
+"""Roles that the organisation of the box must not have: it sees where ballots come from."""
 Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f/\\|]{1,60}$")]
 
 
@@ -39,7 +41,10 @@ def _is_short(name: str) -> str:
 
 FileName = Annotated[Name, StringConstraints(pattern=r"^[^. ]"), AfterValidator(_is_short)]
 """Name of a party or dimension: files are named after it, and those that begin with a dot are hidden."""
+Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
+Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 SealKey = Annotated[str, StringConstraints(pattern="^[0-9a-f]{2432}$")]
+Modulus = Annotated[str, StringConstraints(pattern="^[1-9a-f][0-9a-f]*$")]
 SECTIONS = {"target", "onlookers", "outputs"}
 """Sections of a release project that a manifest may fix."""
 
@@ -57,23 +62,29 @@ class Party(ManifestPart):
     role: Role
     organisation: Name
     address: str = ""
-    key: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    certificate: str = ""
+    """The certificate for TLS that readers trust, if it is not one of a public authority."""
+    key: Digest
     """Ed25519, for signatures."""
     seal: SealKey
     """HPKE, for messages to this party."""
 
 
 class Dimension(ManifestPart):
-    """One sealed election; the total is one with a single category, in the open."""
+    """One sealed election; the total is one with a single category."""
 
     name: FileName
     categories: list[Name]
     people: list[int]
     """People on the roll by category: no category ever counts more."""
+    parts: list[list[Name]]
+    """Labels of the roll behind every category: groups below the minimum are merged here, and have no key of their
+    own.
+    """
     self_reported: bool = False
-    keys: dict[Name, dict[str, str]]
+    keys: dict[Name, dict[str, Modulus]]
     """Moduli in hexadecimal digits: issuer, then category."""
-    certificates: dict[Name, dict[str, str]]
+    certificates: dict[Name, dict[str, Hex]]
     """Roots that show that every modulus is a key: issuer, then category."""
 
     @cached_property
@@ -82,9 +93,16 @@ class Dimension(ManifestPart):
         return dict(zip(self.categories, self.people, strict=True))
 
     @property
-    def is_open(self) -> bool:
-        """Whether options are published record by record."""
+    def is_total(self) -> bool:
+        """Whether this is the binding total."""
         return self.name == TOTAL
+
+    def category_of(self, label: str) -> str:
+        """The category that a label of the roll belongs to."""
+        for category, labels in zip(self.categories, self.parts, strict=True):
+            if label in labels:
+                return category
+        raise InputError(f"{self.name}: the roll has the category {label[:60]!r}; the manifest does not")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,10 +126,19 @@ class Escrow(ManifestPart):
     """X25519 keys of the escrow trustees."""
 
 
+class StatedDealing(ManifestPart):
+    """What a trustee showed when the tally key was made: commitments, proof, and sealed shares for the others."""
+
+    pledge: Digest
+    commitments: list[Digest]
+    proof: Annotated[str, StringConstraints(pattern="^[0-9a-f]{128}$")]
+    shares: dict[Name, Hex] = {}
+
+
 class ElectionManifest(ManifestPart):
     """Everything that may not change after the start."""
 
-    version: Literal[1]
+    version: Literal[2]
     title: str
     question: str
     electorate: int = Field(ge=1)
@@ -120,28 +147,21 @@ class ElectionManifest(ManifestPart):
     joint: list[list[str | int]] | None = None
     """The roll by all attested dimensions together, where it is public: categories, then people."""
     parties: list[Party]
-    signers: int = Field(ge=2)
-    """Issuers that sign every token."""
     openers: int = Field(ge=2)
-    """Trustees that open the dimensions, and that sign the release."""
+    """Trustees that decrypt sums together, and that sign the release."""
     least: int = Field(ge=2)
-    """Accepted records without which a dimension is never opened."""
+    """Accepted ballots without which nothing of a dimension is decrypted."""
     kappa: int = Field(ge=1)
     share: int = Field(ge=0, le=50)
-    """Minimum group of the release: the larger of `kappa` and this percentage of the accepted records."""
-    tolerance: int = Field(ge=0, le=50)
-    """Largest accepted disagreement of totals, in percent of the electorate."""
-    spread: int = Field(ge=0)
-    """Seconds over which a person's program spreads its messages."""
+    """Minimum group of the release: the larger of `kappa` and this percentage of the accepted ballots."""
     opens: str
     closes: str
     retention: str
     """Dates in words for people; windows open and close by entries on the board."""
-    tally: SealKey
-    """Public key that answers are sealed to."""
-    shares: dict[Name, str]
-    """Every trustee's share of the tally key, sealed to the trustee."""
-    share_hashes: dict[Name, str]
+    plan: Digest
+    """Hash of the plan, to which the shares of the tally key are bound."""
+    tally: dict[Name, StatedDealing]
+    """How the tally key was made, by trustee; nobody has it."""
     release: str
     """Sections of the release project as JSON: target, onlookers, outputs."""
     escrow: Escrow | None = None
@@ -164,22 +184,24 @@ class ElectionManifest(ManifestPart):
             wrong.append("options: two are equal")
         issuers = {party.name for party in self.of("issuer")}
         for dimension in self.dimensions:
-            if len(set(dimension.categories)) < len(dimension.people) or len(dimension.categories) != len(
-                dimension.people
-            ):
+            labels = [label for part in dimension.parts for label in part]
+            if not len(set(dimension.categories)) == len(dimension.people) == len(dimension.categories):
                 wrong.append(f"{dimension.name}: categories must differ, each with its people")
+            if len(dimension.parts) != len(dimension.categories) or len(set(labels)) < len(labels):
+                wrong.append(f"{dimension.name}: every label of the roll belongs to one category")
             if sum(dimension.people) != self.electorate:
                 wrong.append(f"{dimension.name}: sizes must add up to the electorate")
             if set(dimension.keys) != issuers or any(set(k) != set(dimension.labels) for k in dimension.keys.values()):
                 wrong.append(f"{dimension.name}: needs one key per issuer and category")
-        moduli = [n for dimension in self.dimensions for keys in dimension.keys.values() for n in keys.values()]
-        bits = {int(modulus, 16).bit_length() for modulus in moduli}
+        moduli = [
+            int(n, 16) for dimension in self.dimensions for keys in dimension.keys.values() for n in keys.values()
+        ]
+        bits = {modulus.bit_length() for modulus in moduli}
         if len(set(moduli)) < len(moduli) or len(bits) != 1 or min(bits) < LEAST_BITS:
             wrong.append(f"keys: issuing keys must differ, and all have the same size of at least {LEAST_BITS} bits")
         wrong += self._uncertified()
-        trustees = {party.name for party in self.of("trustee")}
-        if set(self.shares) != trustees or set(self.share_hashes) != trustees:
-            wrong.append("shares: every trustee has one")
+        wrong += self._sealing_faults()
+        wrong += self._tally_faults()
         wrong += _section_faults(self.release)
         if self.escrow is not None:
             if list(self.escrow.keys) != [party.name for party in self.of("escrow")]:
@@ -198,31 +220,52 @@ class ElectionManifest(ManifestPart):
                     if not BlindKey(int(modulus, 16)).is_permutation(roots):
                         yield f"keys: {issuer}: {dimension.name}/{label}: the key has no valid certificate"
 
+    def _sealing_faults(self) -> Iterator[str]:
+        for party in self.parties:
+            try:
+                sealing_public(party.seal)
+            except InputError as error:
+                yield f"parties: {party.name}: {error}"
+
+    def _tally_faults(self) -> Iterator[str]:
+        trustees = [party.name for party in self.of("trustee")]
+        if list(self.tally) != trustees or self.openers > len(trustees):
+            yield "tally: every trustee deals, in the order of the parties, and no more open than there are"
+            return
+        for name, stated in self.tally.items():
+            others = set() if self.openers == len(trustees) else set(trustees) - {name}
+            if set(stated.shares) != others:
+                yield f"tally: {name}: there is one sealed share for every other trustee where not all open, else none"
+            dealing = dealing_of(name, stated)
+            if fault := dealing.fault(bytes.fromhex(self.plan), stated.pledge, self.openers, len(trustees)):
+                yield f"tally: {fault}"
+
     @property
     def _fewest(self) -> dict[Role, int]:
-        fewest: dict[Role, int] = {"registrar": 1, "issuer": self.signers, "mixer": 2, "collector": 1, "board": 1}
+        fewest: dict[Role, int] = {"registrar": 1, "issuer": 2, "box": 1, "collector": 1, "board": 1}
         return fewest | {"trustee": self.openers} | ({"escrow": self.escrow.quorum} if self.escrow else {})
 
     def _concentrations(self) -> list[str]:
-        """The collector's organisation must never suffice alone; one mixer of somebody else hides the order."""
+        """No organisation suffices alone to make tokens or to decrypt; the box is apart from all who could use it."""
         wrong = []
-        if any(len(self.of(role)) != 1 for role in ("registrar", "collector", "board")):
-            wrong.append("registrar, collector and board: there is exactly one of each")
-        collecting = {party.organisation for party in self.of("collector")}
-
-        def theirs(role: Role) -> int:
-            return sum(party.organisation in collecting for party in self.of(role))
-
-        limits: list[tuple[Role, int]] = [("issuer", self.signers), ("trustee", self.openers), ("mixer", 1)]
+        if any(len(self.of(role)) != 1 for role in ("registrar", "collector", "board", "box")):
+            wrong.append("registrar, box, collector and board: there is exactly one of each")
+        limits: list[tuple[Role, int]] = [("issuer", len(self.of("issuer"))), ("trustee", self.openers)]
         if self.escrow:
-            limits.append(("escrow", 1))
+            limits.append(("escrow", self.escrow.quorum))
         for role, limit in limits:
-            if theirs(role) >= limit:
+            held = Counter(party.organisation for party in self.of(role))
+            for organisation, count in held.items():
+                if count >= limit:
+                    wrong.append(f"{role}: {organisation} alone has {count}; it must have fewer than {limit}")
+        collecting = {party.organisation for party in self.of("collector")}
+        if self.escrow and any(party.organisation in collecting for party in self.of("escrow")):
+            wrong.append("escrow: the collector's organisation must have no trustee")
+        for party in self.parties:
+            if party.role in APART and party.organisation in {box.organisation for box in self.of("box")}:
                 wrong.append(
-                    f"{role}: the collector's organisation has {theirs(role)}; it must have fewer than {limit}"
+                    f"box: {party.organisation} is also {party.role}; the box is run by nobody of {', '.join(APART)}"
                 )
-        if len({party.organisation for party in self.of("mixer")}) < 2:
-            wrong.append("mixer: at least two organisations must mix")
         return wrong
 
     def of(self, role: Role) -> list[Party]:
@@ -233,13 +276,18 @@ class ElectionManifest(ManifestPart):
 def _section_faults(release: str) -> Iterator[str]:
     """The tallies, the roll and the axes of a release come from the election alone."""
     try:
-        sections = json.loads(release)
-    except (ValueError, RecursionError):
+        sections = parse_json(release, "release")
+    except InputError:
         sections = None
     if not isinstance(sections, dict) or not isinstance(sections.get("target", {}), dict):
         yield "release: must be JSON with sections of a release project"
     elif other := sorted(set(sections) - SECTIONS):
         yield f"release.{other[0]}: a manifest fixes only {', '.join(sorted(SECTIONS))}; the election gives the rest"
+
+
+def dealing_of(name: str, stated: StatedDealing) -> Dealing:
+    """A trustee's dealing as the manifest states it."""
+    return Dealing(name, tuple(bytes.fromhex(point) for point in stated.commitments), bytes.fromhex(stated.proof))
 
 
 def first_fault(error: ValidationError) -> str:
@@ -261,6 +309,7 @@ class KnownElection:
     @classmethod
     def parse(cls, content: bytes, name: str = "manifest") -> "KnownElection":
         """A manifest from its file, checked."""
+        check_keys(content, name)
         try:
             return cls(ElectionManifest.model_validate_json(content))
         except ValidationError as error:
@@ -282,13 +331,17 @@ class KnownElection:
             raise InputError(f"dimension: there is none of this name; there are {', '.join(self.dimensions)}")
         return self.dimensions[name]
 
+    def escrow_of(self, dimension: Dimension) -> Escrow | None:
+        """The governed exception of a dimension; the binding total never has one."""
+        return None if dimension.is_total else self.manifest.escrow
+
     def only(self, role: Role) -> Party:
         """The one party of a role."""
         return self.manifest.of(role)[0]
 
     def context(self, dimension: str) -> bytes:
         """Binds messages to one dimension of one election, so that nothing can be replayed elsewhere."""
-        return hashlib.sha256(b"GV1" + self.mid + dimension.encode()).digest()
+        return hashlib.sha256(b"GV2" + self.mid + dimension.encode()).digest()
 
     @cached_property
     def blind_keys(self) -> dict[tuple[str, str, str], BlindKey]:
@@ -300,19 +353,20 @@ class KnownElection:
             for label, modulus in moduli.items()
         }
 
-    def token_keys(self, dimension: Dimension, label: str, signers: Sequence[str]) -> tuple[BlindKey, ...]:
-        """The keys that a token of a category must be signed with."""
-        return tuple(self.blind_keys[dimension.name, issuer, label] for issuer in signers)
+    def token_keys(self, dimension: Dimension, label: str) -> tuple[BlindKey, ...]:
+        """The keys that a token of a category must be signed with: those of all issuers."""
+        return tuple(self.blind_keys[dimension.name, party.name, label] for party in self.manifest.of("issuer"))
 
     @cached_property
-    def mixer_keys(self) -> list[MLKEM768X25519PublicKey]:
-        """Keys of the mixers, in the order in which they mix."""
-        return [sealing_public(party.seal) for party in self.manifest.of("mixer")]
+    def tally_key(self) -> TallyKey:
+        """The public side of the key that ballots are encrypted to."""
+        dealings = [dealing_of(name, stated) for name, stated in self.manifest.tally.items()]
+        return TallyKey(tuple(dealings), self.manifest.openers)
 
-    @cached_property
-    def tally_key(self) -> MLKEM768X25519PublicKey:
-        """The key that answers are sealed to."""
-        return sealing_public(self.manifest.tally)
+    @property
+    def fingerprint(self) -> str:
+        """The election's id as letters and pages print it."""
+        return fingerprint(self.mid)
 
     @cached_property
     def keys(self) -> dict[str, Ed25519PublicKey]:

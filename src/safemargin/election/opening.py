@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from safemargin.core import InputError
+from safemargin.election.ballots import Ballot, BallotFormat, read_ballots
 from safemargin.election.board import Board, make_entry
+from safemargin.election.collecting import check_expiry, nullifier_of
 from safemargin.election.escrow import blob_hash, identity_message, open_identity, own_share
 from safemargin.election.keys import canonical, parse, seal, sealing_public, unhex
-from safemargin.election.records import Record, RecordFormat, read_items
 from safemargin.election.role import Role, Step, single
 from safemargin.election.verify import named_board
 
@@ -31,7 +32,7 @@ class EscrowTrustee(Role):
         name, approve = stated.get("nullifier"), stated.get("approve")
         if not isinstance(approve, bool):
             raise InputError("approve: must be true or false")
-        self._request(named_board(self.election, body), name)
+        check_expiry(self._request(named_board(self.election, body)[0], name)["expiry"])
         return make_entry(
             self.election, self.secret, "escrow decision", {"nullifier": name, "approve": approve}
         ).content
@@ -50,11 +51,12 @@ class EscrowTrustee(Role):
             raise InputError(f"{len(approved)} escrow trustees approved on the board: {quorum} are needed")
         return approved
 
-    def _found(self, body: bytes) -> tuple[str, str, bytes, Record]:
+    def _found(self, body: bytes) -> tuple[str, str, bytes, Ballot]:
         """The request's recipient and record, after the checks that every trustee makes."""
-        stated, board = parse(body), named_board(self.election, body)
+        stated, (board, _) = parse(body), named_board(self.election, body)
         name, blob = stated.get("nullifier"), unhex(stated.get("sealed"))
         request = self._request(board, name)
+        check_expiry(request["expiry"])
         self._approved(board, name)
         for dimension, record, found in _records(board):
             if found == name:
@@ -72,7 +74,7 @@ class EscrowTrustee(Role):
             raise InputError("the key of this trustee is destroyed")
         name = parse(body).get("nullifier")
         recipient, _, blob, _ = self._found(body)
-        if self.name not in self._approved(named_board(self.election, body), name):
+        if self.name not in self._approved(named_board(self.election, body)[0], name):
             raise InputError("this trustee did not approve the request")
         share = own_share(self.election, self.name, self.secret.seed, blob)
         key = sealing_public(self.election.parties[recipient].seal)
@@ -100,12 +102,13 @@ class EscrowTrustee(Role):
     def destroy(self, _: bytes) -> bytes:
         """The entry on the day of retention; the file with the key is for its owner to delete."""
         self.remember("destroyed")
-        return make_entry(self.election, self.secret, "keys destroyed", {}).content
+        return make_entry(self.election, self.secret, "keys destroyed", {"destroyed": True}).content
 
 
-def _records(board: Board) -> Iterator[tuple[str, Record, str]]:
+def _records(board: Board) -> Iterator[tuple[str, Ballot, str]]:
     for dimension in board.election.manifest.dimensions:
-        format_ = RecordFormat(board.election, dimension, board.signers)
-        for content in read_items(board.folder / "records" / dimension.name, format_.size):
-            if (record := format_.read(content)) is not None:
-                yield dimension.name, record, format_.nullifier(content).hex()
+        format_ = BallotFormat(board.election, dimension)
+        for part in (0, 1):
+            for content in read_ballots(board.folder / "ballots" / f"{dimension.name}.{part}", format_.size):
+                if (ballot := format_.read(content)) is not None:
+                    yield dimension.name, ballot, nullifier_of(format_, content).hex()

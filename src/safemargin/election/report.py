@@ -9,32 +9,35 @@ from safemargin import ui
 from safemargin.election.verify import BoardCheck
 
 SEES = {
-    "registrar": ("who is on the roll, and which key each person enrolled", "tokens, answers, records"),
+    "registrar": ("who is on the roll, and which key each person enrolled", "tokens, ballots, answers"),
     "issuer": ("who asked for a token of which dimension and category", "the token itself: it signs a blinded number"),
-    "mixer": (
-        "onions and, at the first mixer, when they arrived and from which address",
-        "what is inside them, and, after another mixer, which record came from which onion",
+    "box": (
+        "sealed messages of one size, and, while they arrive, from which address and when",
+        "what is inside them: not even the dimension",
     ),
     "collector": (
-        "records sorted by their bytes: one-time key, attested category, sealed answer; the options of the total",
-        "who sent a record, when, or which records of two dimensions belong to one person; sealed answers",
+        "ballots sorted by their bytes: one-time key, attested category, encrypted answer",
+        "who sent a ballot, when, or which ballots of two dimensions belong to one person; answers",
     ),
     "board": ("what is public", "everything else"),
     "trustee": (
-        "with enough others in the ceremony: the tallies of all dimensions, and the answer of every record",
-        "who sent a record; alone: nothing",
+        "with enough others: sums over groups that are not too small; as many as decrypt could read every ballot",
+        "who sent a ballot; with fewer: nothing",
     ),
     "escrow": (
-        "with enough others, after a public request: whose one record it is",
-        "any other record; alone: nothing",
+        "with enough others, after a public request: whose one ballot it is",
+        "any other ballot; alone: nothing",
     ),
 }
 """What a role sees, and what it does not, whatever it tries with what it stores. The docs say the same."""
 RESIDUALS = (
-    "All mixers together with the collector could link records by the time and address of arrival.",
-    "All issuers of the active set together could make tokens for people who never asked for one.",
-    "A person can show others how they answered: nothing here prevents coercion or the sale of an answer.",
-    "The first mixer sees who takes part. A lost wallet is a lost answer.",
+    "As many trustees as decrypt can together read every ballot, though not whose it is; fewer can read nothing.",
+    "Box and collector together could link the ballots of one device across dimensions.",
+    "The board shows how many people of each category voted.",
+    "A trustee who takes part in the tally can leak the sums before they are protected, or stop after reading them.",
+    "All issuers together could make tokens for people who never enrolled, up to the number on the roll.",
+    "A person can show others how they voted, and a malicious device can lie: only audit-or-cast works against that.",
+    "It is not secure against quantum computers: with one, answers of one-time keys could be read, though not whose.",
     "The composition of the protocol has not been reviewed from outside: have it reviewed before a binding vote.",
 )
 
@@ -48,9 +51,17 @@ def _dimensions(check: BoardCheck) -> dict[str, dict[str, Any]]:
     return {name: {key: noted.get(key) for key in DIMENSION[1:]} for name, noted in check.dimensions.items()}
 
 
+def _total_text(check: BoardCheck) -> str:
+    """The binding total in one line."""
+    if not check.total:
+        return "The binding total is not out."
+    counts = ", ".join(f"{option} {count:,}" for option, count in check.total.items())
+    return f"Total{' (verified)' if check.total_verified else ''}: {counts}."
+
+
 def _dimension_grid(check: BoardCheck) -> ui.Grid:
     rows = [
-        [name, f"{noted['issued']:,}", f"{noted.get('accepted', 0):,}", "yes" if noted.get("opened") else "no"]
+        [name, f"{noted.get('issued', 0):,}", f"{noted.get('accepted', 0):,}", "yes" if noted.get("opened") else "no"]
         for name, noted in check.dimensions.items()
     ]
     return ui.Grid(DIMENSION, rows)
@@ -77,11 +88,15 @@ class BoardFindings(ui.Result):
             "complete": check.complete,
             "certified": check.certified,
             "entries": check.entries,
-            "records": check.records,
+            "ballots": check.ballots,
             "enrolled": check.enrolled,
+            "total": check.total,
+            "total_verified": check.total_verified,
+            "published_counts_verified": check.published,
             "dimensions": _dimensions(check),
             "turnout": check.turnout,
             "findings": check.findings,
+            "not_shown": check.unchecked,
         }
 
     @property
@@ -90,7 +105,8 @@ class BoardFindings(ui.Result):
         if not self.is_verified:
             return f"The board does not verify: {ui.plural(len(self.check.findings), 'finding')}."
         state = "The election is complete." if self.check.complete else "The election is not finished."
-        return f"The board verifies: {self.check.entries:,} entries, {self.check.records:,} records. {state}"
+        counts = f"{self.check.ballots:,} ballots, {ui.plural(self.check.published, 'published count')}"
+        return f"The board verifies: {self.check.entries:,} entries, {counts}. {state}"
 
     def to_report(self) -> ui.Report:
         """The verdict, the findings and the counts."""
@@ -98,7 +114,10 @@ class BoardFindings(ui.Result):
             "Board of an election",
             ui.Headline("sound" if self.is_verified else "unsound", self.headline),
             ui.Points(self.check.findings),
+            _total_text(self.check),
             _dimension_grid(self.check),
+            "What this does not show:",
+            ui.Points(self.check.unchecked),
         )
 
 
@@ -107,9 +126,10 @@ class ElectionRehearsal(ui.Result):
     """What happened in a rehearsal; the page states what each role could see."""
 
     folder: Path
+    fingerprint: str
     check: BoardCheck = field(hash=False)
     lost: int
-    """Answers that the first mixer acknowledged and that are not on the board."""
+    """Ballots that the box acknowledged and that are not on the board."""
     kills: int
     seconds: float
     storage: Mapping[str, Mapping[str, int]] = field(hash=False)
@@ -117,8 +137,9 @@ class ElectionRehearsal(ui.Result):
 
     @property
     def holds(self) -> bool:
-        """Whether the board verifies, the release is certified and no answer was lost."""
-        return not self.check.findings and self.check.certified and self.lost == 0
+        """Whether the board verifies, the total is out, the release is certified and no ballot was lost."""
+        found = self.check
+        return not found.findings and found.total_verified and found.certified and self.lost == 0
 
     @property
     def _written(self) -> dict[str, str]:
@@ -130,7 +151,10 @@ class ElectionRehearsal(ui.Result):
         check = self.check
         return {
             "schema": ui.SCHEMA,
+            "id": self.fingerprint,
             "enrolled": check.enrolled,
+            "total": check.total,
+            "total_verified": check.total_verified,
             "dimensions": _dimensions(check),
             "turnout": check.turnout,
             "verified": not check.findings,
@@ -147,8 +171,10 @@ class ElectionRehearsal(ui.Result):
         """Why there is no certified release although nothing is wrong with the board."""
         if self.check.certified:
             return []
-        closed = [(name, noted["accepted"]) for name, noted in self.check.dimensions.items() if not noted["opened"]]
-        few = [f"{name}: {count:,} answers are fewer than the minimum, so it was not opened" for name, count in closed]
+        closed = [
+            (name, noted.get("accepted", 0)) for name, noted in self.check.dimensions.items() if not noted.get("opened")
+        ]
+        few = [f"{name}: {count:,} ballots are fewer than the minimum: nothing was decrypted" for name, count in closed]
         return few or ["no release of these answers meets the target"]
 
     @property
@@ -168,7 +194,9 @@ class ElectionRehearsal(ui.Result):
         return ui.Report(
             "What each role could see",
             ui.Headline("sound" if self.holds else "unsound", verdict),
-            f"{self.check.enrolled:,} people enrolled; {self.lost} answers lost; {self.kills} kills.",
+            f"{self.check.enrolled:,} people enrolled; {self.lost} ballots lost; {self.kills} kills.",
+            f"Id of the election: {self.fingerprint}",
+            _total_text(self.check),
             ui.Points([*self.check.findings, *self._reasons]),
             _dimension_grid(self.check),
             ui.InTerminal(*(ui.Paragraph(f"{name}: {place}", "quiet") for name, place in self._written.items())),

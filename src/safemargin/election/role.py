@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Literal
 
 from safemargin.core import InputError
-from safemargin.election.keys import canonical
 from safemargin.election.manifest import KnownElection
 from safemargin.election.secret import Secret
 from safemargin.election.store import Store, open_store
 
 Answer = bytes | InputError
 """What a step gives for one message, or why it was refused."""
-Caller = Literal["anybody", "anonymous", "operator"]
+Caller = Literal["anybody", "anonymous", "operator", "party"]
 """`anybody`: the message itself proves what it needs. `anonymous`: the sender must stay unknown; sizes are fixed.
-`operator`: signed with this party's own key, by the people who run it."""
+`operator`: signed with this party's own key, by the people who run it. `party`: signed by a party of the election whose
+role `Step.roles` names."""
 
 
 class ConflictError(InputError):
@@ -34,6 +34,8 @@ class Step:
     summary: str
     size: int | None = None
     """Bytes of a message, where it is fixed."""
+    roles: tuple[str, ...] = ()
+    """Roles whose parties may ask, where another party may."""
 
 
 def single(action: Callable[[bytes], bytes]) -> Callable[[Sequence[bytes]], list[Answer]]:
@@ -68,13 +70,8 @@ class Role(ABC):
 
     @property
     def all_steps(self) -> list[Step]:
-        """All steps: every party signs the manifest."""
-        return [Step("approve", single(self.approve), "operator", "Sign the manifest"), *self.steps]
-
-    def approve(self, _: bytes) -> bytes:
-        """This party's signature on the manifest."""
-        signature = self.election.sign(self.secret.signing, self.name, "all", "manifest", self.election.content)
-        return canonical({self.name: signature})
+        """All steps of this role."""
+        return self.steps
 
     def step(self, name: str) -> Step:
         """A step by its name."""

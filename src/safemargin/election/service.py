@@ -2,10 +2,10 @@
 
 import asyncio
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from importlib import import_module
@@ -19,30 +19,49 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from safemargin.core import InputError
+from safemargin.election.board import LOCK
+from safemargin.election.keys import new_seed, operator_bytes
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Answer, ConflictError, Role, Step
 from safemargin.election.secret import Secret
 
 ANSWER_SIZE = 512
 """Bytes of every answer on an anonymous route, also of a refusal: a reader of lengths learns nothing."""
-LONGEST = 1 << 16
-"""Bytes of a message by somebody who is not known; signed batches of operators may be longer."""
+LONGEST = 1 << 18
+"""Bytes of a message by somebody who is not known."""
+LONGEST_SIGNED = 1 << 30
+"""Bytes of a message that a party signed."""
+STALLED = 30.0
+"""Seconds within which the next part of a message must come."""
+WAITING, CONCURRENT = 5_000, 400
+"""Messages that may wait, and connections at one time; more are refused and can be sent again."""
+NONCES = 100_000
+"""Nonces of signed requests that a process remembers; after so many it wants to be started again."""
 BATCH = 500
 """Messages that are handled together: one sync to disk for all of them, before any is answered."""
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
-TITLES = {401: "not signed", 404: "not found", 405: "not allowed", 409: "conflict", 413: "too long", 422: "refused"}
+TITLES = {
+    503: "busy",
+    401: "not signed",
+    404: "not found",
+    405: "not allowed",
+    409: "conflict",
+    413: "too long",
+    422: "refused",
+}
 CLASSES = {
     "registrar": "issuing:Registrar",
     "issuer": "issuing:Issuer",
-    "mixer": "accepting:Mixer",
-    "collector": "accepting:Collector",
+    "box": "collecting:BallotBox",
+    "collector": "collecting:Collector",
     "board": "keeper:BoardKeeper",
-    "trustee": "ceremony:Trustee",
+    "trustee": "trustee:Trustee",
     "escrow": "opening:EscrowTrustee",
 }
-"""Where each role is. A process loads its own role only: issuing never meets accepting."""
+"""Where each role is. A process loads its own role only: issuing never meets collecting."""
 MANIFEST, KEYS = "manifest.json", "keys.json"
+CERTIFICATE, CERTIFICATE_KEY = "tls.crt", "tls.key"
 
 
 def open_role(folder: Path, place: str | None = None) -> Role:
@@ -50,7 +69,24 @@ def open_role(folder: Path, place: str | None = None) -> Role:
     secret, election = Secret.read(folder / KEYS), KnownElection.read(folder / MANIFEST)
     if secret.name not in election.parties:
         raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
+    lock_folder(folder)
     return role_class(election.parties[secret.name].role)(election, secret, place or folder)
+
+
+_LOCKS: dict[Path, int] = {}
+
+
+def lock_folder(folder: Path) -> None:
+    """Be the one process that works in a party's folder; the lock ends with the process."""
+    if (place := folder.resolve()) in _LOCKS:
+        return
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise InputError(f"{folder}: another process works in this folder; ask its service instead") from None
+    _LOCKS[place] = handle
 
 
 def role_class(role: str) -> type[Role]:
@@ -65,7 +101,10 @@ class Service:
 
     def __init__(self, role: Role) -> None:
         self.role, self.steps = role, {step.name: step for step in role.all_steps}
-        self.queue: asyncio.Queue[tuple[Step, bytes, asyncio.Future[Answer]]] = asyncio.Queue()
+        self.queue: asyncio.Queue[tuple[Step, bytes, asyncio.Future[Answer]]] = asyncio.Queue(WAITING)
+        self.boot = new_seed().hex()
+        """Of this process: a signed request is for it alone, and cannot be replayed after a restart."""
+        self.nonces: set[str] = set()
 
     async def work(self) -> None:
         """Handle what waits, for as long as the service runs."""
@@ -84,6 +123,8 @@ class Service:
         try:
             return step.handle(bodies)
         except Exception as error:  # a fault of ours must not end the service, nor show anything to the sender
+            if len(bodies) > 1:  # nobody is refused for the message of somebody else
+                return [answer for body in bodies for answer in self._handle(step, [body])]
             print(f"safemargin: {self.role.name}: {step.name}: {type(error).__name__}: {error}", file=sys.stderr)
             return [InputError("refused") for _ in bodies]
 
@@ -92,14 +133,19 @@ class Service:
         step = self.steps.get(request.path_params["step"])
         if step is None:
             return refuse(404)
-        signed = step.caller == "operator"
-        if signed and not self._is_operator(request, step):
+        signed = step.caller in ("operator", "party")
+        if signed and not self._is_asked_by_right(request, step):
             return refuse(401)
-        body = await self._body(request, None if signed else step.size or LONGEST)
+        try:
+            body = await self._body(request, LONGEST_SIGNED if signed else step.size or LONGEST)
+        except TimeoutError:
+            return refuse(413, step)
         if body is None:
             return refuse(413, step)
         if signed and hashlib.sha256(body).hexdigest() != request.headers.get("x-digest"):
             return refuse(401)
+        if self.queue.full():
+            return refuse(503, step)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         await self.queue.put((step, body, future))
         record = await future
@@ -110,15 +156,32 @@ class Service:
             return Response(record.ljust(ANSWER_SIZE), 202, media_type=OCTETS)
         return Response(record, media_type=OCTETS)
 
-    def _is_operator(self, request: Request, step: Step) -> bool:
-        """Whether the people who run this party asked; the signature is about the hash, so it is checked first."""
-        stated = request.headers.get("x-digest", "").encode()
-        signature = request.headers.get("x-signature", "")
-        return self.role.election.is_signed(signature, self.role.name, self.role.name, step.name, stated)
+    def _is_asked_by_right(self, request: Request, step: Step) -> bool:
+        """Whether a party that may ask signed this request, for this process and not before.
+
+        The signature is about the hash of the message, so that it is checked before a long message is read.
+        """
+        role, nonce = self.role, request.headers.get("x-nonce", "")
+        sender = request.headers.get("x-party", "")
+        party = role.election.parties.get(sender)
+        if party is None or (sender != role.name and party.role not in step.roles) or not 16 <= len(nonce) <= 64:
+            return False
+        if request.headers.get("x-boot") != self.boot or nonce in self.nonces or len(self.nonces) >= NONCES:
+            return False
+        stated = operator_bytes(request.headers.get("x-digest", ""), self.boot, nonce)
+        if not role.election.is_signed(request.headers.get("x-signature", ""), sender, role.name, step.name, stated):
+            return False
+        self.nonces.add(nonce)
+        return True
 
     async def _body(self, request: Request, most: int | None) -> bytes | None:
         parts, length = [], 0
-        async for part in request.stream():
+        stream = request.stream()
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(stream), STALLED)
+            except StopAsyncIteration:
+                break
             parts.append(part)
             length += len(part)
             if most is not None and length > most:
@@ -150,7 +213,7 @@ def make_app(role: Role) -> Starlette:
         return JSONResponse(document)
 
     async def health(_: Request) -> JSONResponse:
-        return JSONResponse({"name": role.name, "election": role.election.mid.hex()})
+        return JSONResponse({"name": role.name, "election": role.election.mid.hex(), "boot": service.boot})
 
     async def problem(_: Request, error: Exception) -> Response:
         code = getattr(error, "status_code", 404)
@@ -184,7 +247,7 @@ def openapi(role: Role) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "string", "format": "binary"}
         if step.size is not None:
             schema |= {"minLength": step.size, "maxLength": step.size}
-        refusals = ("422",) if step.caller == "anonymous" else ("401", "409", "413", "422")
+        refusals = ("422",) if step.caller == "anonymous" else ("401", "409", "413", "422", "503")
         operation: dict[str, Any] = {
             "operationId": step.name.replace("/", "_").replace(" ", "_"),
             "summary": step.summary,
@@ -194,10 +257,10 @@ def openapi(role: Role) -> dict[str, Any]:
                 **{code: {"description": TITLES[int(code)], **problem} for code in refusals},
             },
         }
-        if step.caller == "operator":
+        if step.caller in ("operator", "party"):
             operation["parameters"] = [
-                {"name": name, "in": "header", "required": True, "schema": {"type": "string", "pattern": "^[0-9a-f]*$"}}
-                for name in ("x-digest", "x-signature")
+                {"name": name, "in": "header", "required": True, "schema": {"type": "string", "pattern": "^[ -~]*$"}}
+                for name in ("x-party", "x-boot", "x-nonce", "x-digest", "x-signature")
             ]
         paths[f"/v1/{step.name}"] = {"post": operation}
     fields = {"type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"}}
@@ -212,26 +275,21 @@ def openapi(role: Role) -> dict[str, Any]:
     }
 
 
-def serve(folder: Path, port: int, place: str | None = None) -> None:
-    """Serve the role of a folder on loopback until the process is stopped. No request is logged."""
-    uvicorn.run(make_app(open_role(folder, place)), host="127.0.0.1", port=port, log_level="error", access_log=False)
+def serve(folder: Path, port: int, place: str | None = None, host: str = "127.0.0.1") -> None:
+    """Serve the role of a folder until the process is stopped, over TLS if the folder has a certificate.
 
-
-def start_services() -> None:
-    """Start a service per line of standard input (folder, port, database), and answer with its process number.
-
-    What all roles share is loaded once, before the processes part.
+    No request is logged.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for processes that were killed
-    for line in sys.stdin:
-        folder, port, place = json.loads(line)
-        number = os.fork()
-        if number == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            serve(Path(folder), port, place)
-            os._exit(0)
-        print(number, flush=True)
-
-
-if __name__ == "__main__":
-    start_services()
+    role = open_role(folder, place)
+    certificate, key = folder / CERTIFICATE, folder / CERTIFICATE_KEY
+    secured = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate.exists() else {}
+    uvicorn.run(
+        make_app(role),
+        host=host,
+        port=port,
+        log_level="error",
+        access_log=False,
+        limit_concurrency=CONCURRENT,
+        timeout_keep_alive=5,
+        **secured,  # type: ignore[arg-type]
+    )

@@ -1,7 +1,8 @@
 """What a role keeps on disk: items by key, in SQLite files or in a PostgreSQL database.
 
 There is no clock, no address and no surrogate number. Items are stored by key, and every batch is inserted sorted in
-one transaction, so that the order in which they came cannot be read from the storage.
+one transaction. Pages of a database keep traces of the order all the same: `compact` writes them anew, and the box,
+where order matters, keeps no write-ahead log and no database of PostgreSQL.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from safemargin.core import InputError
 from safemargin.io import transaction
 
 Items = Mapping[bytes, bytes]
+SETTINGS = ("journal_mode = TRUNCATE", "busy_timeout = 20000", "synchronous = FULL", "secure_delete = ON")
 
 
 class Store(Protocol):
@@ -31,8 +33,14 @@ class Store(Protocol):
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """All items, sorted by key."""
 
+    def page(self, after: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        """The next items behind a key, sorted by key."""
+
     def clear(self) -> None:
         """Delete all items, and what deleted items leave behind."""
+
+    def compact(self) -> None:
+        """Write all items anew in the order of their keys: nothing of the order in which they came is left."""
 
     def close(self) -> None:
         """End the connection."""
@@ -46,7 +54,12 @@ class SqliteStore:
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # people, codes or answers: for the role alone
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            for setting in (
+                "journal_mode = TRUNCATE",
+                "busy_timeout = 20000",
+                "synchronous = FULL",
+                "secure_delete = ON",
+            ):
                 self._database.execute(f"PRAGMA {setting}")
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS item (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -76,7 +89,15 @@ class SqliteStore:
     def clear(self) -> None:
         """See `Store`."""
         self._database.execute("DELETE FROM item")
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.compact()
+
+    def page(self, after: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        """See `Store`."""
+        find = "SELECT key, value FROM item WHERE key > ? ORDER BY key LIMIT ?"
+        return [(bytes(key), bytes(value)) for key, value in self._database.execute(find, (after, count))]
+
+    def compact(self) -> None:
+        """See `Store`."""
         self._database.execute("VACUUM")
 
     def close(self) -> None:
@@ -125,6 +146,17 @@ class PostgresStore:
     def clear(self) -> None:
         """See `Store`."""
         self._connection.execute(f"TRUNCATE {self._table}")
+
+    def page(self, after: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        """See `Store`."""
+        rows = self._connection.execute(
+            f"SELECT key, value FROM {self._table} WHERE key > %s ORDER BY key LIMIT %s", (after, count)
+        )
+        return [(bytes(key), bytes(value)) for key, value in rows]
+
+    def compact(self) -> None:
+        """See `Store`; a table cannot be ordered for good in PostgreSQL, so that no box may keep ballots there."""
+        self._connection.execute(f"VACUUM FULL {self._table}")
 
     def close(self) -> None:
         """See `Store`."""

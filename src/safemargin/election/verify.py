@@ -1,37 +1,40 @@
-"""Check a board offline, with no secret: every statement, every record, every count."""
+"""Check a board offline, with no secret: every statement, every ballot, every count, every published number."""
 
 import hashlib
-import os
+import json
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from safemargin.core import InputError, Progress, no_progress, safe_children
+from safemargin import checker
+from safemargin.core import InputError, Progress, no_progress
+from safemargin.election.ballots import BallotFormat, ballot_key, first_halves
 from safemargin.election.board import Board, BoardEntry
-from safemargin.election.keys import parse
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
-from safemargin.election.merkle import leaf_hash, root_of
-from safemargin.election.records import RecordFormat, read_items
+from safemargin.election.checking import CountedBallots, count_ballots, frozen_root
+from safemargin.election.entries import order_fault
+from safemargin.election.keys import parse, typed
+from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.merkle import root_of
+from safemargin.election.tally import Cell, TallyPlan, published_cells
 from safemargin.election.turnout import published_totals, turnout
-from safemargin.io import hash_file, read_bytes
-
-STAGES = {"manifest": 0, "roll": 1, "issued": 2, "casting": 3, "closed": 4, "mix": 5, "batch": 5, "total": 5}
-STAGES |= {"ceremony": 6, "release": 7}
-"""Types of entries in the order of an election: none stands before one of an earlier stage; mixes and batches of
-different dimensions may alternate."""
-BLOCK = 4_000
-"""Records that one task checks."""
-NAMED = 100
-"""Wrong records of a dimension that are named one by one."""
-
+from safemargin.io import read_bytes
 
 READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What an entry that somebody signed, and that makes no sense, may raise."""
+SUPERSEDED, COPIED = "a later ballot under the same token counts", "a ciphertext of another ballot"
+IDENTITY_FAULT = "a sealed identity that is not the one of its token"
+KINDS = {"entries", "heads", "register", "received", "ballots", "rejected", "release"}
+NOT_SHOWN = (
+    "That the roll has the right people, and that nobody was kept from enrolling.",
+    "That each person's device encrypted what the person chose; audit-or-cast makes a lie likely to be noticed.",
+    "That the issuers did not make tokens for people who never enrolled; the counts of the register bound them.",
+    "That a merge or a suppression was necessary: the trustees attest it by their signatures.",
+    "That the trustees did not decrypt more among themselves: as many as decrypt can read every ballot.",
+    "That box and collector did not put together where a ballot came from.",
+)
+"""What no reader of a board can see; the report names it."""
 
 
 @dataclass
@@ -41,32 +44,60 @@ class BoardCheck:
     findings: list[str] = field(default_factory=list)
     dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
     entries: int = 0
-    records: int = 0
+    ballots: int = 0
     enrolled: int = 0
     complete: bool = False
     certified: bool = False
+    total: dict[str, int] = field(default_factory=dict)
+    total_verified: bool = False
+    published: int = 0
+    """Published counts of the tables that were verified against the ballots."""
     turnout: dict[str, Any] = field(default_factory=dict)
+    plan: TallyPlan | None = None
+    unchecked: list[str] = field(default_factory=lambda: list(NOT_SHOWN))
 
 
-def check_board(board: Board, progress: Progress = no_progress, processes: int | None = None) -> BoardCheck:
-    """All checks; the findings name the entry, dimension or record that is wrong."""
+def is_pinned(election: KnownElection, pinned: str) -> bool:
+    """Whether an id from a letter or page is the one of this election: 64 digits, or eight groups of four letters."""
+    return pinned.strip().lower() == election.mid.hex() or typed(pinned) == typed(election.fingerprint)
+
+
+def check_board(
+    board: Board,
+    progress: Progress = no_progress,
+    processes: int | None = None,
+    pinned: str | None = None,
+    known: TallyPlan | None = None,
+) -> BoardCheck:
+    """All checks; the findings name the entry, file or ballot that is wrong.
+
+    `known` has ballots that this process verified before; their files are compared with the signed hashes only.
+    """
     check = BoardCheck()
     try:
+        if pinned is not None and not is_pinned(board.election, pinned):
+            check.findings.append(f"id: this is the board of another election, {board.election.fingerprint}")
+            return check
         entries = board.entries
         check.entries = len(entries)
         check.findings += [*_entry_faults(board, entries), *_head_faults(board)]
         if check.findings:
             return check  # what follows reads the entries
-        check.findings += [*_count_faults(board, check), *_mix_faults(board)]
-        for dimension in board.election.manifest.dimensions:
-            check.findings += _record_faults(board, dimension, check, progress, processes)
-        check.findings += [*_total_faults(board, check), *_release_faults(board, check), *_escrow_faults(entries)]
+        check.findings += [*_count_faults(board, check), *_file_faults(board)]
+        if len(board.of("ballots")) and not check.findings:
+            counted = dict(known.counted) if known else _counted(board, check, progress, processes)
+            check.findings += _ballot_faults(board, check, counted)
+            check.plan = known or TallyPlan(
+                board.election, counted, frozen_root(board.election, list(counted.values()))
+            )
+            check.findings += [*_freeze_faults(board, check.plan), *_total_faults(board, check, check.plan)]
+            check.findings += [*_release_faults(board, check, check.plan), *_escrow_faults(entries)]
     except READING as error:
         check.findings.append(f"the board cannot be read to its end ({type(error).__name__}: {error})")
     return check
 
 
-def named_board(election: KnownElection, body: bytes) -> Board:
+def named_board(election: KnownElection, body: bytes, known: TallyPlan | None = None) -> tuple[Board, BoardCheck]:
     """The copy of the board that a message names; refused unless it is of this election and verifies."""
     folder = parse(body).get("board")
     if not isinstance(folder, str):
@@ -74,14 +105,14 @@ def named_board(election: KnownElection, body: bytes) -> Board:
     board = Board(Path(folder))
     if board.election.mid != election.mid:
         raise InputError(f"{folder}: is the board of another election")
-    if findings := check_board(board).findings:
-        raise InputError(f"{folder}: does not verify: {findings[0]}")
-    return board
+    check = check_board(board, known=known)
+    if check.findings:
+        raise InputError(f"{folder}: does not verify: {check.findings[0]}")
+    return board, check
 
 
 def _named(index: int, entry: BoardEntry) -> str:
-    dimension = entry.body.get("dimension")
-    return f"entry {index} ({entry.type} of {entry.author}{f', {dimension}' if dimension else ''})"
+    return f"entry {index} ({entry.type} of {entry.author})"
 
 
 def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
@@ -89,27 +120,29 @@ def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
     names = sorted(path.name for path in (board.folder / "entries").glob("*.json"))
     if names != [f"{index:06d}.json" for index in range(len(entries))]:
         yield "entries: the files are not numbered without gaps"
-    stage = 0
+    known: list[tuple[str, str]] = []
     subjects: set[tuple[str, str, object]] = set()
     for index, entry in enumerate(entries):
-        if fault := entry.fault(election):
+        if fault := entry.fault(election) or order_fault(election, known, entry.type):
             yield f"{_named(index, entry)}: {fault}"
         if board.contents[index] != entry.content:
             yield f"{_named(index, entry)}: is not written in its canonical form"
         if entry.subject in subjects:
             yield f"{_named(index, entry)}: is there twice; entries never change"
         subjects.add(entry.subject)
-        if (own := STAGES.get(entry.type, stage)) < stage:
-            yield f"{_named(index, entry)}: comes too late in the log"
-        stage = max(stage, own)
+        known.append((entry.type, entry.author))
     first = entries[0] if entries else None
     if first is None or first.type != "manifest" or first.body.get("manifest") != election.mid.hex():
         yield "entry 0: is not about this manifest; the manifest was changed"
         return
     signatures = first.body.get("signatures", {})
+    if set(signatures) != set(election.parties):
+        yield "entry 0 (manifest): is not signed by exactly the parties of the manifest"
     for name in election.parties:
         if not election.is_signed(signatures.get(name), name, "all", "manifest", election.content):
             yield f"entry 0 (manifest): {name} did not sign the manifest"
+    if read_bytes(board.folder / "manifest.json") != election.content:
+        yield "manifest.json: is not written in its canonical form"
 
 
 def _head_faults(board: Board) -> Iterator[str]:
@@ -126,235 +159,227 @@ def _head_faults(board: Board) -> Iterator[str]:
 
 
 def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
-    """`spent <= issued <= enrolled <= electorate`; records are counted later against what is noted here."""
+    """`issued <= enrolled <= roll`; ballots are counted later against what is noted here."""
     manifest = board.election.manifest
-    rolls, issued, casting = board.of("roll"), board.of("issued"), board.of("casting")
-    check.enrolled = rolls[0].body["enrolled"] if rolls else 0
+    registers, issued = board.of("register"), board.of("issued")
+    check.enrolled = registers[0].body["enrolled"] if registers else 0
     if check.enrolled > manifest.electorate:
-        yield f"roll: {check.enrolled:,} enrolled of {manifest.electorate:,} on the roll"
-    if not casting:
-        return
-    signers = set(board.signers)
-    stated = [entry.body for entry in issued if entry.author in signers]
-    if len(stated) != manifest.signers or any(body != stated[0] for body in stated):
-        yield "casting: the active issuers did not all state the same numbers of tokens"
-        return
-    if gone := sorted(signers & set(stated[0].get("left", []))):
-        yield f"casting: {gone[0]} left during issuing and cannot be active"
+        yield f"register: {check.enrolled:,} enrolled of {manifest.electorate:,} on the roll"
     for dimension in manifest.dimensions:
-        counts = stated[0]["counts"][dimension.name]
+        stated = [entry.body["counts"][dimension.name] for entry in issued]
+        # A token needs the signature of every issuer: the smallest number counts.
+        counts = {label: min((by[label] for by in stated), default=0) for label in dimension.labels}
         check.dimensions[dimension.name] = {"issued": sum(counts.values()), "by_label": counts}
-        if set(counts) != set(dimension.labels) or min(counts.values()) < 0:
-            yield f"{dimension.name}: the issuers did not state a number of tokens for every key"
-        if sum(counts.values()) > check.enrolled:
-            yield f"{dimension.name}: {sum(counts.values()):,} tokens issued to {check.enrolled:,} enrolled people"
-        for label, count in counts.items():
-            if not dimension.self_reported and count > dimension.sizes[label]:
-                yield f"{dimension.name}: {label}: {count:,} tokens for {dimension.sizes[label]:,} people on the roll"
+        for entry in issued:
+            by = entry.body["counts"][dimension.name]
+            if sum(by.values()) > check.enrolled:
+                tokens = sum(by.values())
+                yield f"{dimension.name}: {entry.author} signed {tokens:,} tokens; {check.enrolled:,} enrolled"
+            for label, count in by.items():
+                if not dimension.self_reported and count > dimension.sizes[label]:
+                    yield f"{dimension.name}: {label}: {entry.author} signed {count:,} of {dimension.sizes[label]:,}"
 
 
-def _mix_faults(board: Board) -> Iterator[str]:
-    mixers = [party.name for party in board.election.manifest.of("mixer")]
-    for dimension in board.election.dimensions:
-        statements = {entry.author: entry.body for entry in board.of("mix") if entry.body["dimension"] == dimension}
-        for before, after in zip(mixers, mixers[1:], strict=False):
-            if after in statements and (
-                before not in statements
-                or statements[before]["out_root"] != statements[after]["in_root"]
-                or statements[before]["out_count"] != statements[after]["in_count"]
-            ):
-                yield f"{dimension}: {after} did not mix what {before} passed on"
-        for mixer, body in statements.items():
-            path = board.folder / "mixes" / f"{mixer}-{dimension}"
-            listed = read_bytes(path) if path.exists() else b""
-            # Also its length: the collector must not be able to call records rejected that were never passed on.
-            if not board.is_named("mixes", path.name, listed) or len(listed) != 32 * body["out_count"]:
-                yield f"mixes/{path.name}: is not the list that the mixer signed"
-            if body["out_count"] > body["in_count"]:
-                yield f"{dimension}: {mixer} passed on more than it took in"
+def _file_faults(board: Board) -> Iterator[str]:
+    """Every file is one that an entry names, and every file that an entry names is there."""
+    expected = {"manifest.json"}
+    counts = {"register": "enrolled", "received": "count"}
+    for kind, field_ in counts.items():
+        for entry in board.of(kind):
+            expected.add(f"{kind}/hashes")
+            content = _content(board, f"{kind}/hashes")
+            if not board.is_named(kind, "hashes", content) or len(content) != 32 * entry.body[field_]:
+                yield f"{kind}/hashes: is not the list that {entry.author} signed"
+    for entry in board.of("ballots"):
+        for name in entry.body["dimensions"]:
+            for kind in ("ballots", "rejected"):
+                file = f"{name}.{entry.body['part']}"
+                expected.add(f"{kind}/{file}")
+                if not board.is_named(kind, file, _content(board, f"{kind}/{file}")):
+                    yield f"{kind}/{file}: is not the file that {entry.author} signed"
+    for entry in board.of("release"):
+        for name in entry.body["files"]:
+            expected.add(f"release/{name}")
+            if not board.is_named("release", name, _content(board, f"release/{name}")):
+                yield f"release/{name}: is not the file that the trustees signed"
+    for path in sorted(board.folder.rglob("*")):
+        name = path.relative_to(board.folder).as_posix()
+        if path.is_file() and not name.startswith(("entries/", "heads/", ".lock")) and name not in expected:
+            yield f"{name}: is a file that no entry names"
 
 
-@dataclass
-class BlockCheck:
-    """What was found in some records of a dimension; 32 bytes per record are kept of leaves and of spent tokens."""
-
-    faults: list[str] = field(default_factory=list)
-    leaves: bytearray = field(default_factory=bytearray)
-    names: bytearray = field(default_factory=bytearray)
-    categories: Counter[int] = field(default_factory=Counter)
-    options: Counter[str] = field(default_factory=Counter)
-    first: bytes = b""
-    last: bytes = b""
-    is_sorted: bool = True
-    more: int = 0
-    """Faults that are not named."""
-
-    def take(self, other: "BlockCheck") -> None:
-        """Add the next block."""
-        self.is_sorted &= other.is_sorted and (not self.last or self.last < other.first)
-        self.last = other.last or self.last
-        self.leaves += other.leaves
-        self.names += other.names
-        self.categories.update(other.categories)
-        self.options.update(other.options)
-        room = max(0, NAMED - len(self.faults))
-        self.faults += other.faults[:room]
-        self.more += len(other.faults[room:])
-
-    def leaf_hashes(self) -> Iterator[bytes]:
-        """The leaves one by one."""
-        return (bytes(self.leaves[place : place + 32]) for place in range(0, len(self.leaves), 32))
+def _content(board: Board, name: str) -> bytes:
+    path = board.folder / name
+    return read_bytes(path) if path.exists() else b""
 
 
-def check_block(folder: Path, name: str, start: int, stop: int) -> BlockCheck:
-    """Some records of a dimension; runs in a process of its own."""
-    board = Board(folder)
-    format_ = RecordFormat(board.election, board.election.dimension(name), board.signers)
-    check = BlockCheck()
-    for index, content in enumerate(read_items(folder / "records" / name, format_.size, start, stop), start):
-        check.first = check.first or content
-        check.is_sorted &= check.last < content
-        check.last = content
-        check.leaves += leaf_hash(content)
-        if fault := format_.fault(content):
-            check.faults.append(f"records/{name}: record {index}: {fault}")
+def _counted(board: Board, check: BoardCheck, progress: Progress, processes: int | None) -> dict[str, CountedBallots]:
+    return {d.name: count_ballots(board, d, progress, processes) for d in board.election.manifest.dimensions}
+
+
+def _ballot_faults(board: Board, check: BoardCheck, counted: dict[str, CountedBallots]) -> Iterator[str]:
+    election = board.election
+    entries = board.of("ballots")
+    for name, found in counted.items():
+        yield from found.faults
+        noted, dimension = check.dimensions[name], election.dimension(name)
+        noted["accepted"] = found.accepted
+        check.ballots += found.accepted
+        sizes = BallotFormat(election, dimension).size
+        for entry in entries:
+            stated, part = entry.body["dimensions"][name], entry.body["part"]
+            if len(_content(board, f"ballots/{name}.{part}")) != sizes * stated["accepted"]:
+                yield f"{name}: part {part}: the number of ballots is not the one that the collector stated"
+        if found.accepted > noted["issued"]:
+            yield f"{name}: {found.accepted:,} ballots accepted, {noted['issued']:,} tokens issued"
+        for category, count in found.categories.items():
+            label = dimension.labels[0] if dimension.self_reported else category
+            if count > noted["by_label"][label]:
+                yield f"{name}: {label}: {count:,} ballots, {noted['by_label'][label]:,} tokens issued"
+    halves = [half for found in counted.values() for half in found.halves]
+    if len(set(halves)) < len(halves):
+        yield "ballots: a ciphertext occurs twice in the election"
+    yield from _rejected_faults(board, counted, set(halves))
+
+
+def _rejected_faults(board: Board, counted: dict[str, CountedBallots], halves: set[bytes]) -> Iterator[str]:
+    """Every ballot that was turned away is published, and the reason is true; together they are all of the box."""
+    for entry in board.of("ballots"):
+        part, seen = entry.body["part"], entry.body["unreadable"]
+        for name, stated in entry.body["dimensions"].items():
+            file = f"rejected/{name}.{part}"
+            listed = json.loads(_content(board, file))
+            seen += stated["accepted"] + len(listed)
+            if len(listed) != stated["turned_away"]:
+                yield f"{file}: has {len(listed):,} ballots; the collector stated {stated['turned_away']:,}"
+            format_ = BallotFormat(board.election, board.election.dimension(name))
+            for number, (reason, text) in enumerate(listed):
+                if not _is_true(format_, counted[name], reason, bytes.fromhex(text), halves):
+                    yield f"{file}: ballot {number}: was turned away for no true reason"
+        received = board.of("received")[0].body["count"]
+        if part == 0 and seen != received:
+            yield f"ballots: {seen:,} are accounted for; the box took {received:,} in"
+
+
+def _is_true(format_: BallotFormat, counted: CountedBallots, reason: str, content: bytes, halves: set[bytes]) -> bool:
+    fault = format_.fault(content)
+    if fault is not None:
+        return reason == fault
+    own = list(first_halves(format_, content))
+    if reason == COPIED:
+        return len(set(own)) < len(own) or not halves.isdisjoint(own)
+    if reason == IDENTITY_FAULT:
+        return format_.escrow is not None
+    return reason == SUPERSEDED and ballot_key(content) in counted.keys
+
+
+def _freeze_faults(board: Board, plan: TallyPlan) -> Iterator[str]:
+    expected = {"root": plan.root.hex(), "list": plan.list_hash}
+    for index, entry in enumerate(board.entries):
+        if entry.type == "freeze" and entry.body != expected:
+            yield f"{_named(index, entry)}: is not the root of the ballots and the list of sums that may be decrypted"
+
+
+def _total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
+    """The binding total: every trustee's parts, and the numbers that follow from them."""
+    stated, parts = board.of("result"), board.of("total")
+    check.dimensions[TOTAL]["opened"] = bool(stated)
+    if not parts:
+        return
+    cells = {cell.option: cell for cell in plan.total_cells}
+    right: dict[str, dict[str, bytes]] = {option: {} for option in cells}
+    for entry in parts:
+        if set(entry.body["parts"]) != set(cells):
+            yield f"total: {entry.author} did not decrypt exactly the options of the total"
             continue
-        check.names += format_.nullifier(content)
-        check.categories[int.from_bytes(content[33:35], "big")] += 1
-        if format_.dimension.is_open and (option := format_.option(content)) is not None:
-            check.options[option] += 1
-    return check
-
-
-def _record_faults(
-    board: Board, dimension: Dimension, check: BoardCheck, progress: Progress, processes: int | None
-) -> Iterator[str]:
-    name = dimension.name
-    batch = next((entry.body for entry in board.of("batch") if entry.body["dimension"] == name), None)
-    noted = check.dimensions.setdefault(name, {"issued": 0, "by_label": {}})
-    noted |= {"accepted": batch["accepted"] if batch else 0, "opened": bool(batch and batch["opened"])}
-    if batch is None:
+        for option, given in entry.body["parts"].items():
+            if not plan.is_part(entry.author, cells[option], given):
+                yield f"total: the part of {entry.author} for {option} is wrong"
+            else:
+                right[option][entry.author] = bytes.fromhex(given["part"])
+    if len(parts) < board.election.manifest.openers or any(len(by) < len(parts) for by in right.values()):
         return
-    if batch["accepted"] > noted["issued"]:
-        yield f"{name}: {batch['accepted']:,} records accepted, {noted['issued']:,} tokens issued"
-    if batch["opened"] != (batch["accepted"] >= board.election.manifest.least):
-        yield f"{name}: {batch['accepted']:,} records; the minimum is {board.election.manifest.least:,}"
-    last = board.election.manifest.of("mixer")[-1].name
-    mixed = [entry.body for entry in board.of("mix") if entry.author == last and entry.body["dimension"] == name]
-    if not mixed or mixed[0]["out_count"] != batch["accepted"] + sum(batch["rejected"].values()):
-        yield f"{name}: the records accepted and rejected are not those that {last} passed on"
-    path = board.folder / "records" / name
-    if not batch["opened"]:
-        if path.exists():
-            yield f"records/{name}: is there although too few people answered"
-        return
-    size = RecordFormat(board.election, dimension, board.signers).size
-    content_hash = hash_file(path)
-    length = path.stat().st_size
-    if content_hash != batch["sha256"] or length % size:
-        yield f"records/{name}: is not the file that the collector signed"
-        if length % size:
-            return
-    count = length // size
-    check.records += count
-    faults = _check_records(board, name, count, progress, processes)
-    noted["options"] = faults.options
-    if count != batch["accepted"] or root_of(faults.leaf_hashes()).hex() != batch["root"]:
-        yield f"records/{name}: {count:,} records are not the {batch['accepted']:,} that the collector signed"
-    if not faults.is_sorted:
-        yield f"records/{name}: the records are not sorted, or one is there twice"
-    passed = np.fromfile(board.folder / "mixes" / f"{last}-{name}", "S32")
-    if not np.isin(np.frombuffer(faults.leaves, "S32"), passed).all():
-        yield f"records/{name}: has a record that {last} did not pass on"
-    yield from faults.faults
-    if faults.more:
-        yield f"records/{name}: {faults.more:,} more records are wrong"
-    names = np.frombuffer(faults.names, "S32")
-    if len(np.unique(names)) != len(names):
-        yield f"records/{name}: two records were made with one token"
-    for index, label in enumerate(dimension.labels):
-        seen = faults.categories.total() if dimension.self_reported else faults.categories[index]
-        if seen > noted["by_label"].get(label, 0):
-            yield f"{name}: {label}: {seen:,} records, {noted['by_label'].get(label, 0):,} tokens issued"
-
-
-def _check_records(board: Board, name: str, count: int, progress: Progress, processes: int | None) -> BlockCheck:
-    blocks = [(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
-    faults, workers = BlockCheck(), processes or os.cpu_count() or 1
-    if workers == 1 or len(blocks) < 4:
-        for start, stop in blocks:
-            faults.take(check_block(board.folder, name, start, stop))
-            progress(f"verifying {name}", stop, count)
-        return faults
-    with safe_children(), ProcessPoolExecutor(workers) as pool:
-        # Results are taken in order; those that wait hold 64 bytes per record.
-        tasks = [pool.submit(check_block, board.folder, name, *block) for block in blocks]
-        for number, (_, stop) in enumerate(blocks):
-            faults.take(tasks[number].result())
-            tasks[number] = None  # type: ignore[call-overload]
-            progress(f"verifying {name}", stop, count)
-    return faults
-
-
-def _total_faults(board: Board, check: BoardCheck) -> Iterator[str]:
-    """The total is recounted: it is what the open records say."""
-    stated = board.of("total")
-    batch = [entry.body for entry in board.of("batch") if entry.body["dimension"] == TOTAL]
-    if not stated or not batch or not batch[0]["opened"]:
-        if stated:
-            yield "total: is stated although too few people answered"
-        return
-    counts = check.dimensions[TOTAL].get("options", Counter())
-    index = next(i for i, entry in enumerate(board.entries) if entry.type == "total")
-    said = stated[0].body["counts"]
-    for option in board.election.manifest.options:  # also those that are not stated: their records count
-        if counts[option] != (count := said.get(option, 0)):
-            yield f"{_named(index, stated[0])}: {option}: {count:,} stated, {counts[option]:,} records"
-    for option in sorted(set(said) - set(board.election.manifest.options)):
-        yield f"{_named(index, stated[0])}: {option}: no such option"
-
-
-def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
-    stated, ceremony = board.of("release"), board.of("ceremony")
-    openable = {name for name, noted in check.dimensions.items() if noted["opened"]}
-    if ceremony and set(ceremony[0].body["open"]) != openable:
-        yield "ceremony: names other dimensions than those with enough records"
+    counts = {option: plan.decrypt(cell, right[option]) for option, cell in cells.items()}
     if not stated:
         return
-    if any(entry.body != stated[0].body for entry in stated):
+    check.total = dict(stated[0].body["counts"])
+    for option in sorted({*counts, *check.total}):
+        if counts.get(option) != check.total.get(option):
+            yield f"result: {option}: {check.total.get(option)} stated, {counts.get(option)} decrypted"
+    check.total_verified = counts == check.total
+
+
+def _release_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
+    stated = board.of("release")
+    for name in plan.accepted:
+        check.dimensions[name].setdefault("opened", name in plan.groups and bool(stated))
+    if not plan.total_cells:
+        check.complete = len(board.of("freeze")) >= board.election.manifest.openers
+    if not stated:
+        return
+    body = {key: value for key, value in stated[0].body.items() if key != "cells"}
+    if any({key: value for key, value in entry.body.items() if key != "cells"} != body for entry in stated):
         yield "release: the trustees signed different releases"
+        return
     if len({entry.author for entry in stated}) < board.election.manifest.openers:
-        yield f"release: is signed by {len(stated)} trustees; {board.election.manifest.openers} are needed"
-    body = stated[0].body
-    check.certified = bool(body["certified"])
-    if check.certified and not body["files"]:
-        yield "release: is called certified, and has no files"
-    check.complete = True
-    check.turnout = body["turnout"]
-    if not set(body["opened"]) <= openable:
-        yield "release: opens a dimension with too few records"
-    files = {}
-    for name, digest in body["files"].items():
-        path = board.folder / "release" / name
-        files[name] = read_bytes(path) if path.exists() else b""
-        if hashlib.sha256(files[name]).hexdigest() != digest:
-            yield f"release/{name}: is not the file that the trustees signed"
-            return
-    for path in (board.folder / "release").glob("*") if (board.folder / "release").exists() else ():
-        if path.name not in files:
-            yield f"release/{path.name}: is not part of the release"
-    accepted = {name: noted["accepted"] for name, noted in check.dimensions.items()}
-    if body["kappa"] != board.election.kappa(accepted[TOTAL]):
+        return
+    check.certified, check.complete, check.turnout = bool(body["certified"]), True, body["turnout"]
+    files = {name: _content(board, f"release/{name}") for name in body["files"]}
+    digest = hashlib.sha256(json.dumps(body["files"], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    for entry in board.of("compared"):
+        if entry.body["release"] != digest:
+            yield f"compared: {entry.author} computed another release"
+    if check.certified != bool(files):
+        yield "release: is called certified without files, or has files without being certified"
+    if body["kappa"] != plan.kappa:
         yield "release: the minimum group does not follow the rule of the manifest"
-    if body["turnout"] != turnout(accepted, board.election.manifest.electorate, files):
-        yield "release: the turnout does not follow from the records and the published tables"
+    if body["turnout"] != turnout(plan.accepted, board.election.manifest.electorate, files):
+        yield "release: the turnout does not follow from the ballots and the published tables"
+    cells = published_cells(files, plan.groups, board.election.manifest.options) if files else {}
+    yield from _cell_faults(stated, check, plan, cells)
     if files:
-        totals, counts = published_totals(files["total.csv"]), board.of("total")[0].body["counts"]
-        expected = +Counter(counts)
-        if totals is not None and NO_ANSWER in totals:  # with a joint roll, people without a record are an option
-            expected += Counter({NO_ANSWER: board.election.manifest.electorate - sum(counts.values())})
-        if totals is None or +totals != expected:
-            yield "release/total.csv: is not the total of the records"
+        yield from _table_faults(board, check, files)
+
+
+def _cell_faults(stated: list[BoardEntry], check: BoardCheck, plan: TallyPlan, cells: dict[Cell, int]) -> Iterator[str]:
+    """Every published count is the decryption of the sum behind it, and nothing else was decrypted in public."""
+    parts: dict[Cell, dict[str, bytes]] = {cell: {} for cell in cells}
+    for entry in stated:
+        given = {
+            Cell(each["dimension"], tuple(each["categories"]), each["option"]): each for each in entry.body["cells"]
+        }
+        if set(given) != set(cells) or len(given) != len(entry.body["cells"]):
+            yield f"release: {entry.author} did not decrypt exactly the published counts"
+            continue
+        for cell, each in given.items():
+            if not plan.is_allowed(cell):
+                yield f"release: {cell.dimension}, {cell.option}: a sum that must not be decrypted"
+            elif not plan.is_part(entry.author, cell, each):
+                yield f"release: the part of {entry.author} for {cell.dimension}, {cell.option} is wrong"
+            else:
+                parts[cell][entry.author] = bytes.fromhex(each["part"])
+    for cell, count in cells.items():
+        if len(parts[cell]) < len(stated):
+            continue  # a fault above
+        number = plan.decrypt(cell, parts[cell])
+        check.published += 1
+        if number != count:
+            where = f"{cell.dimension}: {', '.join(cell.categories)}: {cell.option}"
+            yield f"release: {where}: {count:,} published, {number:,} decrypted"
+
+
+def _table_faults(board: Board, check: BoardCheck, files: dict[str, bytes]) -> Iterator[str]:
+    """The total of the release is the binding one, and the certificate passes the checker."""
+    totals = published_totals(files["total.csv"])
+    expected = +Counter({option: check.total.get(option, 0) for option in board.election.manifest.options})
+    if totals is not None and NO_ANSWER in totals:  # with a joint roll, people without an answer are an option
+        expected += Counter({NO_ANSWER: board.election.manifest.electorate - expected.total()})
+    if totals is None or +totals != expected:
+        yield "release/total.csv: is not the binding total"
+    found = checker.check(files)
+    for failure in found.failures:
+        yield f"release: the checker of certificates: {failure}"
+    check.unchecked += [f"The release: {note}" for note in found.unchecked]
 
 
 def _escrow_faults(entries: list[BoardEntry]) -> Iterator[str]:

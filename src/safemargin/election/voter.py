@@ -1,17 +1,24 @@
-"""A person's side: keys, tokens, records and proofs in one file that never leaves their machine."""
+"""A person's wallet: one seed from which keys and tokens follow, and receipts of the ballots that were sent.
 
-import hashlib
+The seed is what the recovery sheet holds: with it, issuers give the same blind signatures to the same requests. The
+randomness of ballots is fresh each time, never follows from the seed and is never stored, so that the wallet cannot
+show how anybody voted; it does show which ballots are its owner's.
+"""
+
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.core import InputError, system_below
+from safemargin.core import InputError
+from safemargin.election.auditing import PreparedBallot
+from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
+from safemargin.election.collecting import receipt_statement
 from safemargin.election.escrow import (
     EscrowCandidate,
     blob_hash,
@@ -21,38 +28,57 @@ from safemargin.election.escrow import (
     one_time_key,
     pledge,
 )
-from safemargin.election.keys import canonical, derive, new_seed, parse, unhex
-from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
-from safemargin.election.merkle import inclusion_path, is_included, leaf_hash, root_of
-from safemargin.election.records import (
-    Record,
-    RecordFormat,
-    category_number,
-    leaves_of,
-    read_items,
+from safemargin.election.group import random_scalar
+from safemargin.election.keys import (
+    ALPHABET,
+    canonical,
+    check_letter,
+    derive,
+    new_seed,
+    parse,
+    read_code,
+    register_leaf,
+    typeable,
+    typed,
+    unhex,
 )
+from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
 from safemargin.election.secret import write_private
-from safemargin.io import read_json, require_private
+from safemargin.io import read_bytes, read_json, require_private
+
+RECOVERED = 1_000
+"""First ballot number of a wallet that was recovered: above the numbers that the lost one can have used."""
+SHEET = 52
+"""Letters of a seed on a recovery sheet."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Where a person's record is: enough for anybody to check that it was counted, without its answer."""
+    """Whether a person's ballot is on the board, in words that say who dropped it if not."""
 
     dimension: str
     included: bool
     statement: str
-    leaf: str = ""
-    index: int = 0
-    size: int = 0
-    path: tuple[str, ...] = ()
-    root: str = ""
 
-    def holds(self) -> bool:
-        """Whether the path leads from the record to the root that the board published."""
-        path = [bytes.fromhex(node) for node in self.path]
-        root = bytes.fromhex(self.root)
-        return self.included and is_included(bytes.fromhex(self.leaf), self.index, self.size, path, root)
+
+def recovery_sheet(seed: bytes) -> str:
+    """A seed for paper: 52 letters in groups of four, and a check letter."""
+    letters = typeable(seed + b"\0", SHEET)
+    return f"{letters}-{check_letter(typed(letters))}"
+
+
+def read_sheet(text: str) -> bytes:
+    """The seed of a recovery sheet; refused with a plain sentence if a letter is wrong."""
+    letters = typed(text)
+    alphabet = {letter: number for number, letter in enumerate(ALPHABET)}
+    if len(letters) != SHEET + 1 or any(letter not in alphabet for letter in letters):
+        raise InputError("the recovery sheet has thirteen groups of four letters and one more; please type it again")
+    if check_letter(letters[:SHEET]) != letters[SHEET]:
+        raise InputError("the recovery sheet has a wrong letter; please type it again")
+    number = 0
+    for letter in letters[:SHEET]:
+        number = number * 32 + alphabet[letter]
+    return (number >> (5 * SHEET - 256)).to_bytes(32, "big")
 
 
 class Wallet:
@@ -66,10 +92,25 @@ class Wallet:
     @classmethod
     def new(cls, election: KnownElection, row: str, code: str, path: Path | None = None) -> "Wallet":
         """A wallet for a row of the roll, with the code that the registrar sent."""
-        state = {"election": election.mid.hex(), "row": row, "code": code, "seed": new_seed().hex(), "tokens": {}}
+        seed = new_seed().hex()
+        state = {"election": election.mid.hex(), "row": row, "code": read_code(code), "seed": seed, "tokens": {}}
         wallet = cls(election, state, path)
         wallet.save()
         return wallet
+
+    @classmethod
+    def recover(cls, election: KnownElection, row: str, code: str, sheet: str, path: Path | None = None) -> "Wallet":
+        """The wallet of a recovery sheet: the same keys and tokens; its ballots have higher numbers."""
+        wallet = cls.new(election, row, code, None)
+        wallet.path = path
+        wallet.state |= {"seed": read_sheet(sheet).hex(), "number": RECOVERED}
+        wallet.save()
+        return wallet
+
+    @property
+    def sheet(self) -> str:
+        """What to write down or print: whoever has it can vote in the person's place."""
+        return recovery_sheet(bytes.fromhex(self.state["seed"]))
 
     @classmethod
     def read(cls, election: KnownElection, path: Path) -> "Wallet":
@@ -99,17 +140,20 @@ class Wallet:
 
     def take_enrolment(self, answer: bytes) -> None:
         """Keep the registrar's signed answer."""
-        stated = parse(answer)
-        signature = stated.pop("signature", None)
-        registrar = self.election.only("registrar").name
-        if not self.election.is_signed(signature, registrar, self.state["row"], "enrolled", canonical(stated)):
-            raise InputError("the answer is not signed by the registrar")
-        self.state |= {"salt": stated["salt"], "categories": stated["categories"]}
+        enrolment = parse(answer)
+        stated = {name: value for name, value in enrolment.items() if name != "signature"}
+        registrar, own = self.election.only("registrar").name, self.key.public_key().public_bytes_raw().hex()
+        signature = enrolment.get("signature")
+        if stated.get("key") != own or not self.election.is_signed(
+            signature, registrar, self.state["row"], "enrolled", canonical(stated)
+        ):
+            raise InputError("the answer is not signed by the registrar, or is about another key")
+        self.state |= {"enrolment": enrolment, "categories": stated["categories"]}
         self.save()
 
     def category(self, dimension: Dimension) -> str | None:
         """The category that the registrar attests, or None where the person reports it."""
-        if dimension.is_open:
+        if dimension.is_total:
             return EVERYBODY
         if "categories" not in self.state:
             raise InputError("the wallet is not enrolled yet")
@@ -118,9 +162,12 @@ class Wallet:
     def _token(self, name: str) -> dict[str, Any]:
         tokens: dict[str, dict[str, Any]] = self.state["tokens"]
         if name not in tokens:
-            tokens[name] = {"seed": new_seed().hex()}
+            tokens[name] = {"seed": self._derived(f"token {name}")}
             self.save()
         return tokens[name]
+
+    def _derived(self, label: str) -> str:
+        return derive(bytes.fromhex(self.state["seed"]), label, 32).hex()
 
     def _one_time(self, name: str) -> Ed25519PrivateKey:
         return one_time_key(bytes.fromhex(self._token(name)["seed"]))
@@ -129,7 +176,7 @@ class Wallet:
         """The token of a dimension before it is signed, or another candidate for it."""
         seed = bytes.fromhex(self._token(dimension.name)["seed"]) if seed is None else seed
         proof = b""
-        if self.election.manifest.escrow is not None:
+        if self.election.escrow_of(dimension) is not None:
             public = one_time_key(seed).public_key().public_bytes_raw()
             proof = self.key.sign(identity_message(self.election.context(dimension.name), public))
         label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
@@ -139,34 +186,38 @@ class Wallet:
         signature = self.key.sign(purpose + self.election.mid + canonical(message))
         return canonical({**message, "signature": signature.hex()})
 
-    def request(self, name: str) -> bytes:
-        """The request for a token: one blinded message for every issuer, so that a silent one can be replaced."""
+    def requests(self) -> bytes:
+        """One message to every issuer: the registrar's word, and a request for a token of every dimension."""
+        if "enrolment" not in self.state:
+            raise InputError("the wallet is not enrolled yet")
+        made = [self.request(name) for name in self.election.dimensions]
+        return canonical({"enrolment": self.state["enrolment"], "requests": made})
+
+    def request(self, name: str) -> dict[str, Any]:
+        """The request for a token: one blinded message for every issuer."""
         dimension, token = self.election.dimension(name), self._token(name)
         candidate = self._candidate(dimension)
         request: dict[str, Any] = {"row": self.state["row"], "dimension": name, "category": candidate.label}
         request["blinded"] = candidate.request()
-        if self.election.manifest.escrow is not None:
+        if self.election.escrow_of(dimension) is not None:
             if "openings" not in token:
                 raise InputError(f"{name}: the issuers have not drawn a candidate yet")
-            parts = ("attempt", "commits", "nonces", "openings")
-            request["escrow"] = {part: token[part] for part in parts}
-        return self._signed(b"GV1 issue", request)
+            request["escrow"] = {part: token[part] for part in ("commits", "nonces", "openings")}
+        return parse(self._signed(b"GV2 issue", request))
 
     def candidates(self, name: str, pledges: Mapping[str, Mapping[str, Any]]) -> bytes:
-        """Commitments to candidates for a token, one of which the issuers will draw; new ones for every attempt."""
-        escrow, dimension, token = self.election.manifest.escrow, self.election.dimension(name), self._token(name)
+        """Commitments to candidates for a token, one of which the issuers will draw; they follow from the seed."""
+        dimension, token = self.election.dimension(name), self._token(name)
+        escrow = self.election.escrow_of(dimension)
         assert escrow is not None
-        (attempt,) = {given["attempt"] for given in pledges.values()}
-        if token.get("attempt") != attempt:
-            seeds = [new_seed() for _ in range(escrow.candidates)]
-            commits = [commitment(self._candidate(dimension, seed).request()) for seed in seeds]
-            kept = {issuer: {k: given[k] for k in ("pledge", "signature")} for issuer, given in pledges.items()}
-            token.clear()
-            token |= {"seed": seeds[0].hex(), "attempt": attempt, "commits": commits, "pledges": kept}
-            token["seeds"] = [seed.hex() for seed in seeds]
-            self.save()
-        message = {part: token[part] for part in ("attempt", "commits", "pledges")}
-        return self._signed(b"GV1 candidates", {"row": self.state["row"], "dimension": name, **message})
+        if "commits" not in token:
+            seeds = [self._derived(f"candidate {name} {number}") for number in range(escrow.candidates)]
+            commits = [commitment(self._candidate(dimension, bytes.fromhex(seed)).request()) for seed in seeds]
+            token |= {"commits": commits, "seeds": seeds}
+        token["pledges"] = {i: {k: given[k] for k in ("pledge", "signature")} for i, given in pledges.items()}
+        self.save()
+        message = {part: token[part] for part in ("commits", "pledges")}
+        return self._signed(b"GV2 candidates", {"row": self.state["row"], "dimension": name, **message})
 
     def take_nonces(self, name: str, nonces: Mapping[str, str]) -> None:
         """Open all candidates but the one that the nonces draw; its seed is the token's."""
@@ -174,7 +225,7 @@ class Wallet:
         for issuer, given in token["pledges"].items():
             if pledge(unhex(nonces.get(issuer), 32)) != given["pledge"]:
                 raise InputError(f"{name}: the nonce of {issuer} is not the one that it pledged; keep it as evidence")
-        subject = canonical([self.state["row"], name, token["attempt"]])
+        subject = canonical([self.state["row"], name])
         chosen = challenge(self.election, token["commits"], subject, nonces)
         openings = {}
         for index, seed in enumerate(token["seeds"]):
@@ -184,107 +235,116 @@ class Wallet:
         token |= {"seed": token["seeds"][chosen], "nonces": dict(nonces), "openings": openings}
         self.save()
 
-    def take_answer(self, name: str, answer: bytes) -> None:
-        """Keep one issuer's signature; a wrong one is refused and is evidence, since the request was signed."""
-        dimension, stated = self.election.dimension(name), parse(answer)
-        issuer = stated.get("issuer")
-        if not isinstance(issuer, str) or issuer not in dimension.keys:
-            raise InputError(f"{name}: the answer is from no issuer of this election")
-        candidate = self._candidate(dimension)
-        _, inverse = candidate.blinded(issuer)
-        key = self.election.blind_keys[name, issuer, candidate.label]
-        signature = key.finish(candidate.message(issuer), unhex(stated.get("answer")), inverse)
-        self._token(name).setdefault("signatures", {})[issuer] = signature.hex()
+    def take_answers(self, answer: bytes) -> None:
+        """Keep one issuer's signatures; a wrong one is refused and is evidence, since the request was signed."""
+        stated = parse(answer)
+        issuer, answers = stated.get("issuer"), stated.get("answers")
+        if not isinstance(answers, dict) or set(answers) != set(self.election.dimensions):
+            raise InputError("the answer does not hold a signature for every dimension")
+        for name, text in answers.items():
+            dimension = self.election.dimension(name)
+            if not isinstance(issuer, str) or issuer not in dimension.keys:
+                raise InputError(f"{name}: the answer is from no issuer of this election")
+            candidate = self._candidate(dimension)
+            _, inverse = candidate.blinded(issuer)
+            key = self.election.blind_keys[name, issuer, candidate.label]
+            signature = key.finish(candidate.message(issuer), unhex(text), inverse)
+            self._token(name).setdefault("signatures", {})[issuer] = signature.hex()
         self.save()
 
-    def has_token(self, name: str, signers: Sequence[str]) -> bool:
-        """Whether the whole active set signed."""
-        return set(signers) <= set(self._token(name).get("signatures", {}))
+    def has_token(self, name: str) -> bool:
+        """Whether all issuers signed."""
+        return set(self.election.dimension(name).keys) <= set(self._token(name).get("signatures", {}))
 
-    def cast(self, name: str, option: str, signers: tuple[str, ...], category: str | None = None) -> bytes:
-        """The onion with the answer. Asked again it is the same one: a second answer under a token never leaves."""
+    def prepare(self, name: str, option: str, category: str | None = None) -> PreparedBallot:
+        """A ballot with fresh randomness, not signed yet: show its hash, then audit or cast it."""
+        dimension, token = self.election.dimension(name), self._token(name)
+        if not self.has_token(name):
+            raise InputError(f"{name}: the token is not signed yet by all issuers")
+        format_ = BallotFormat(self.election, dimension)
+        chosen = self.category(dimension) or category
+        if chosen is None and option != NO_ANSWER:
+            raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
+        candidate = self._candidate(dimension)
+        tokens = [(candidate.message(i)[:PREFIX], bytes.fromhex(token["signatures"][i])) for i in format_.issuers]
+        randomness = [random_scalar() for _ in range(4 * len(format_.cells) + 1)]
+        number = 1 + max(int(self.state.get("number", 0)), int(token.get("number", 0)))
+        body = format_.make(
+            format_.choice(option, chosen or ""),
+            format_.category_number(chosen or ""),
+            number,
+            self._one_time(name).public_key().public_bytes_raw(),
+            blob_hash(candidate.sealed),
+            tokens,
+            randomness,
+        )
+        return PreparedBallot(name, option, chosen or "" if dimension.self_reported else "", body, randomness)
+
+    def cast(self, prepared: PreparedBallot) -> None:
+        """Sign and seal a prepared ballot; the message waits in the wallet until the box gave a receipt."""
+        if prepared.decided:
+            raise InputError("this ballot was audited or cast already; an audited ballot is never signed")
+        prepared.decided = True
+        name = prepared.dimension
+        dimension, token = self.election.dimension(name), self._token(name)
+        format_ = BallotFormat(self.election, dimension)
+        ballot = format_.sign(prepared.body, self._one_time(name))
+        message = Envelope(self.election).close(ballot, self._candidate(dimension).sealed)
+        token |= {"number": int.from_bytes(message[:4], "big"), "message": message.hex()}
+        token |= {"ballot": ballot_name(ballot).hex()}
+        token.pop("receipt", None)
+        self.save()
+
+    def message(self, name: str) -> bytes:
+        """The sealed ballot for the box; the same one again until another is cast."""
         token = self._token(name)
-        if "onion" not in token:
-            dimension = self.election.dimension(name)
-            if not self.has_token(name, signers):
-                missing = [issuer for issuer in signers if issuer not in token.get("signatures", {})]
-                raise InputError(f"{name}: the token is not signed yet by {', '.join(missing)}")
-            format_, key = RecordFormat(self.election, dimension, signers), self._one_time(name)
-            public = key.public_key().public_bytes_raw()
-            chosen = self.category(dimension) or category
-            if chosen is None:
-                raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
-            candidate = self._candidate(dimension)
-            signatures = tuple(
-                (candidate.message(issuer)[:PREFIX], bytes.fromhex(token["signatures"][issuer])) for issuer in signers
-            )
-            blob = candidate.sealed
-            number = category_number(dimension, chosen)
-            payload = format_.payload_for(chosen, option, public)
-            record = format_.write(Record(number, public, blob_hash(blob), signatures, payload), key)
-            layers = format_.wrap(record, blob)
-            token["layers"] = [leaf_hash(layer).hex() for layer in [*layers[:-1], record]]
-            token["onion"] = layers[0].hex()
-            self.save()
-        return bytes.fromhex(token["onion"])
+        if "message" not in token:
+            raise InputError(f"{name}: there is no ballot yet")
+        return bytes.fromhex(token["message"])
 
-    def take_taken(self, name: str, answer: bytes) -> None:
-        """Keep the first mixer's signed receipt."""
+    def take_receipt(self, name: str, answer: bytes) -> None:
+        """Keep the signed receipt of the box."""
         stated = parse(answer)
         signature = stated.pop("signature", None)
-        mixer = self.election.manifest.of("mixer")[0].name
-        onion = hashlib.sha256(bytes.fromhex(self._token(name)["onion"])).hexdigest()
-        if stated != {"dimension": name, "onion": onion} or not self.election.is_signed(
-            signature, mixer, "sender", "taken", canonical(stated)
-        ):
-            raise InputError(f"{name}: the receipt is not signed by the first mixer, or is about something else")
-        self._token(name)["taken"] = signature
+        box, expected = self.election.only("box").name, receipt_statement(self.message(name))
+        if stated != expected or not self.election.is_signed(signature, box, "sender", "taken", canonical(stated)):
+            raise InputError(f"{name}: the receipt is not signed by the box, or is about something else")
+        self._token(name)["receipt"] = signature
         self.save()
 
-    def send_times(self, names: Sequence[str], spread: int) -> dict[str, float]:
-        """When to send each answer, in seconds from now: independent and uniform, so that times say nothing."""
-        draws = system_below(1_000_000, (len(names),))
-        return {name: float(draw) * spread / 1_000_000 for name, draw in zip(names, draws, strict=True)}
+    def objection(self, name: str) -> bytes:
+        """What the collector needs to add a ballot that has a receipt and is not on the board."""
+        token = self._token(name)
+        if "receipt" not in token:
+            raise InputError(f"{name}: there is no receipt of the box")
+        return canonical({"message": token["message"], "signature": token["receipt"]})
 
     def check(self, name: str, board: Board) -> Receipt:
-        """Whether the record is on the board; if not, which mixer did not pass it on."""
-        layers = self._token(name).get("layers")
-        if layers is None:
+        """Whether the ballot is on the board; if not, who dropped it. The board was verified before."""
+        token = self._token(name)
+        if "ballot" not in token:
             return Receipt(name, False, "nothing was sent for this dimension")
-        batch = next((entry for entry in board.of("batch") if entry.body["dimension"] == name), None)
-        if batch is None:
-            return Receipt(name, False, "the records are not published yet")
-        if not batch.body["opened"]:
-            return Receipt(name, False, "too few people answered: nothing was opened")
-        format_ = RecordFormat(self.election, self.election.dimension(name), board.signers)
-        leaves = leaves_of(read_items(board.folder / "records" / name, format_.size))
-        leaf = bytes.fromhex(layers[-1])
-        if leaf in leaves and root_of(leaves).hex() == batch.body["root"]:
-            index = leaves.index(leaf)
-            path = tuple(node.hex() for node in inclusion_path(leaves, index))
-            statement = f"record {index + 1:,} of {len(leaves):,} on the board"
-            return Receipt(name, True, statement, layers[-1], index, len(leaves), path, batch.body["root"])
-        return Receipt(name, False, self._complaint(name, layers, board))
+        if not board.of("ballots"):
+            return Receipt(name, False, "the ballots are not published yet")
+        format_ = BallotFormat(self.election, self.election.dimension(name))
+        for part in (0, 1):
+            ballots = read_ballots(board.folder / "ballots" / f"{name}.{part}", format_.size)
+            for index, content in enumerate(ballots):
+                if ballot_name(content).hex() == token["ballot"]:
+                    return Receipt(name, True, f"ballot {index + 1:,} of {len(ballots):,} on the board")
+        taken = unhex(receipt_statement(self.message(name))["message"])
+        hashes = read_bytes(board.folder / "received" / "hashes")
+        if taken not in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}:
+            return Receipt(name, False, "the box did not pass the ballot on; its signed receipt is the evidence")
+        return Receipt(name, False, "the box passed the ballot on, and the collector did not publish it; object now")
 
-    def _complaint(self, name: str, layers: Sequence[str], board: Board) -> str:
-        """Name the mixer that dropped the record: its own list, or the lack of it, is the evidence."""
-        for position, mixer in enumerate(self.election.manifest.of("mixer")):
-            path = board.folder / "mixes" / f"{mixer.name}-{name}"
-            if bytes.fromhex(layers[position + 1]) not in read_items(path, 32):
-                return f"{mixer.name} did not pass the record on; the signed receipt of the first mixer is the evidence"
-        return "the mixers passed the record on, and the collector did not publish it"
+    def is_registered(self, board: Board) -> bool:
+        """Whether the register on the board says that this person's row was enrolled."""
+        return is_registered(board, self.state["row"], self.state["code"])
 
-    def check_enrolment(self, answer: bytes, roll: Mapping[str, Any]) -> bool:
-        """Whether the register on the board holds this person's key."""
-        stated = parse(answer)
-        public = self.key.public_key().public_bytes_raw()
-        leaf = leaf_hash(bytes.fromhex(self.state["salt"]) + self.state["row"].encode() + public)
-        path = [unhex(node, 32) for node in stated["path"]]
-        return is_included(leaf, stated["index"], roll["enrolled"], path, bytes.fromhex(roll["root"]))
 
-    def forget(self) -> None:
-        """Delete what could show how the person answered; the hashes that prove inclusion stay."""
-        for token in self.state["tokens"].values():
-            for name in ("seed", "seeds", "openings", "signatures", "onion"):
-                token.pop(name, None)
-        self.save()
+def is_registered(board: Board, row: str, code: str) -> bool:
+    """Whether somebody enrolled with the code of a letter: also who never did can check that nobody else did."""
+    hashes = read_bytes(board.folder / "register" / "hashes")
+    leaf = register_leaf(board.election.mid, row, read_code(code))
+    return leaf in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from safemargin.core import InputError, TooLargeError, cannot_read
 
+PIECE = 1 << 20
+"""Bytes that are read at once."""
 MOST_BYTES = 512 * 2**20
 """The largest file that is read as a whole: project files, certificates, guarantees; records are read in parts."""
 MOST_LINE = 16 * 2**20
@@ -96,12 +98,21 @@ def numbered_lines(path: Path, encoding: str = UTF8) -> Iterator[str]:
         raise InputError(f"{path}: line {number}: cannot be read: {error}") from None
 
 
+def read_most(file: IO[bytes] | gzip.GzipFile | BufferedReader, most: int) -> bytes:
+    """What a file holds, at most so many bytes. `read(most)` would reserve all of them for a file of a few."""
+    parts, left = [], most
+    while left > 0 and (part := file.read(min(left, PIECE))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
 def read_bytes(path: Path | str) -> bytes:
     """A file as a whole; not a device, and not more than a program should hold at once."""
     require_file(Path(path))
     try:
         with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = read_most(file, MOST_BYTES + 1)
     except OSError as error:
         raise cannot_read(path, error) from None
     if len(content) > MOST_BYTES:
@@ -138,6 +149,17 @@ def parse_json(text: str, name: object) -> Any:
         raise InputError(f"{name}: is not JSON: a text has half of a surrogate pair") from None
     except (ValueError, RecursionError) as error:
         raise _not_parsed(name, "JSON", error) from None
+
+
+def check_keys(content: bytes | str, name: object) -> None:
+    """Refuse JSON that says a key twice: of a signed file, two programs may read two different values.
+
+    Every reader of a signed file that parses it in another way than `parse_json` calls this first.
+    """
+    try:
+        parse_json(content.decode() if isinstance(content, bytes) else content, name)
+    except UnicodeDecodeError as error:
+        raise cannot_read(name, error) from None
 
 
 def parse_toml(text: str, name: object, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:

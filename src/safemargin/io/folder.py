@@ -57,6 +57,7 @@ def file_name(name: str) -> str:
 
 def check_folder(folder: Path) -> None:
     """Refuse to write where something is already: better said before the work than after it."""
+    remove_stale_drafts(folder.parent)
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise OutputError(f"{folder}: {place} is a file, not a folder; name another")

@@ -23,7 +23,9 @@ MOST_BOOK = 512 * 2**20
 """Bytes that all parts of a workbook may unpack to."""
 MOST_RECTANGLE, LEAST_FILLED = 5_000_000, 200
 """A rectangle of more cells than this, of which fewer than one in 200 is filled, is no table."""
-_REFERENCE = re.compile(rb'<c [^>]{0,200}?r="([A-Z]{1,3})([0-9]{1,7})"')
+_TAG = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+_REFERENCE = re.compile(rb"""(?:^|\s)r\s*=\s*["']\s*([A-Z]{0,3})([0-9]{1,7})\s*["']""")
+LONGEST_TAG = 1 << 16
 _LOCAL = struct.Struct("<4s5H3I2H")
 PIECE = 1 << 20
 
@@ -92,24 +94,32 @@ def _inflated(file: Any, part: zipfile.ZipInfo, path: Path) -> Iterator[bytes]:
 
 
 class _Box:
-    """The rectangle around the cells of a sheet."""
+    """The rectangle around the cells of a sheet; a cell that does not say where it is follows the one before it."""
 
     def __init__(self) -> None:
-        self.rows, self.columns, self.cells, self.rest = (2**31, 0), (2**31, 0), 0, b""
+        self.rows, self.columns, self.cells, self.rest = 0, 0, 0, b""
+        self.row, self.column = 0, 0
 
     def look(self, piece: bytes) -> None:
         text = self.rest + piece
-        self.rest = text[-300:]
-        for letters, digits in _REFERENCE.findall(text):
-            row, column = int(digits), 0
-            for letter in letters:
-                column = column * 26 + letter - 64
-            self.rows = min(self.rows[0], row), max(self.rows[1], row)
-            self.columns = min(self.columns[0], column), max(self.columns[1], column)
+        cut = max(text.rfind(b"<"), len(text) - LONGEST_TAG)
+        text, self.rest = text[:cut], text[cut:]
+        for kind, attributes in _TAG.findall(text):
+            place = _REFERENCE.search(attributes)
+            if kind == b"row":
+                self.row, self.column = int(place[2]) if place else self.row + 1, 0
+                continue
+            self.column += 1
+            if place and place[1]:
+                self.row, self.column = int(place[2]), 0
+                for letter in place[1]:
+                    self.column = self.column * 26 + letter - 64
+            self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
             self.cells += 1
 
     def check(self, path: Path) -> None:
-        area = self.rows[1] * self.columns[1]  # readers start at the first cell, A1
+        self.look(b"<")  # what is left of the last piece
+        area = self.rows * self.columns  # readers start at the first cell, A1
         if area > MOST_RECTANGLE and area > LEAST_FILLED * self.cells:
             raise TooLargeError(
                 f"{path}: {self.cells:,} cells lie in a rectangle of {area:,}; delete the cells far outside the table"

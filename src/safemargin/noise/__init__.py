@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         utility,
         variance,
     )
+    from safemargin.noise.composition import composition
     from safemargin.noise.distortion import distort
     from safemargin.noise.inference import independence, interval
     from safemargin.noise.perturb import key, perturb

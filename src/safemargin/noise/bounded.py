@@ -154,8 +154,10 @@ def _cut(values: IntArray, most: IntArray) -> bool:
     return bool(lower.any())
 
 
-def true_ranges(counts: Sequence[int], total: int, bound: int) -> tuple[tuple[int, int], ...]:
+def true_ranges(counts: Sequence[int], total: int, bound: int, zeros: bool = False) -> tuple[tuple[int, int], ...]:
     """Least and most of every true count, the total last, that fit noisy ones with noise within `bound`.
+
+    With `zeros`, only counts of somebody have noise (footnote 16).
 
     >>> true_ranges([3, 2], 11, bound=2), true_ranges([3, 2], 9, bound=2)
     (((5, 5), (4, 4), (9, 9)), ((3, 5), (2, 4), (7, 9)))
@@ -163,13 +165,13 @@ def true_ranges(counts: Sequence[int], total: int, bound: int) -> tuple[tuple[in
     at_least("bound", bound, 0)
     if len(counts) < 2:
         raise InputError(f"counts = {', '.join(map(str, counts)) or '(none)'}: give at least two, which the total adds")
-    low = [max(0, count - bound) for count in counts]
+    low = [max(int(zeros and count != 0), count - bound) for count in counts]
     high = [count + bound for count in counts]
     least, most = max(total - bound, sum(low)), min(total + bound, sum(high))
     if least > most or min(high) < 0:
         raise InputError(
-            f"counts = {', '.join(map(str, counts))} and total = {total} are too far apart for noise within {bound}; "
-            f"the nearest bound is {_least_bound(counts, total)}"
+            f"counts = {', '.join(map(str, counts))} and total = {total} are too far apart for noise within {bound}"
+            + ("" if zeros else f"; the nearest bound is {_least_bound(counts, total)}")
         )
     # A count is at least what the total leaves when all others are at their most, and the other way round. One pass is
     # enough for one equation.
@@ -177,15 +179,18 @@ def true_ranges(counts: Sequence[int], total: int, bound: int) -> tuple[tuple[in
     return (*ranges, (least, most))
 
 
-def exploit(counts: Sequence[int], total: int, bound: int) -> Figure:
-    """True counts that fit noisy ones and their total, once the bound is known."""
-    ranges = true_ranges(counts, total, bound)
+def exploit(counts: Sequence[int], total: int, bound: int, zeros: bool = False) -> Figure:
+    """True counts that fit noisy ones and their total, once the bound is known.
+
+    With `zeros`, counts of nobody get no noise, so that a printed count other than 0 is one of somebody.
+    """
+    ranges = true_ranges(counts, total, bound, zeros)
     is_disclosed = all(low == high for low, high in ranges)
     verdict = "All true counts are disclosed" if is_disclosed else "The true counts are not all disclosed"
     *parts, whole = (count_range(*ends) for ends in ranges)
     return Figure(
         [low for low, _ in ranges] if is_disclosed else None,
-        {"counts": list(counts), "total": total, "bound": bound},
+        {"counts": list(counts), "total": total, "bound": bound, "zeros": zeros},
         f"{verdict}: {', '.join(parts)}, total {whole}.",
         {"intervals": [list(ends) for ends in ranges]},
     )

@@ -161,24 +161,24 @@ def utility(areas: int, error: float = 20, confidence: float = CONFIDENCE) -> Fi
     return Figure(value, {"areas": areas, "error": error, "confidence": confidence}, sentence)
 
 
-def gaussian_success(kt2: float, variance: float) -> float:
-    """Chance that the mean is right if its noise is Gaussian (annex B.3).
+def gaussian_success(kt2: float, variance: float, within: float = HALF) -> float:
+    """Chance that the mean is right, or off by less than `within`, if its noise is Gaussian (annex B.3).
 
     >>> round(gaussian_success(0.1, 2), 3)
     0.736
     """
     # The mean over t representations of k noise terms in all has variance k V / t^2.
     spread = math.sqrt(positive("kt2", kt2) * positive("variance", variance))
-    return math.erf(HALF / (spread * math.sqrt(2)))
+    return math.erf(positive("within", within) / (spread * math.sqrt(2)))
 
 
-def chebyshev_success(kt2: float, variance: float) -> float:
-    """What the chance is at least, whatever the law of the noise (Eq. 12 with xi = 1/2).
+def chebyshev_success(kt2: float, variance: float, within: float = HALF) -> float:
+    """What the chance is at least, whatever the law of the noise (Eq. 12; `within` is its xi).
 
     >>> round(chebyshev_success(0.1, 2), 3), chebyshev_success(1, 2)
     (0.2, 0.0)
     """
-    return max(0.0, 1 - positive("kt2", kt2) * positive("variance", variance) / HALF**2)
+    return max(0.0, 1 - positive("kt2", kt2) * positive("variance", variance) / within**2)
 
 
 def variance_needed(kt2: float, confidence: float = CONFIDENCE) -> float:
@@ -210,13 +210,13 @@ def epsilon_of(variance: float) -> float:
     return math.sqrt(2 / positive("variance", variance))
 
 
-def simulate(k: int, t: int, noise: StudiedNoise, *, samples: int, generator: Generator) -> int:
+def simulate(k: int, t: int, noise: StudiedNoise, *, samples: int, generator: Generator, within: float = HALF) -> int:
     """How many of `samples` means over `t` representations, which add up `k` noisy counts in all, are right."""
     at_least("k", k, 1, MOST_COUNTS)
     at_least("t", t, 1)
     at_least("samples", samples, 1, 10_000_000)
     # The mean is the sum over t; doubled, the comparison with one half stays in integers.
-    return int((2 * np.abs(noise.draw_sums(k, samples, generator)) < t).sum())
+    return int((2 * np.abs(noise.draw_sums(k, samples, generator)) < 2 * within * t).sum())
 
 
 def wilson(right: int, samples: int, deviations: float = 3.0) -> tuple[float, float]:
@@ -240,31 +240,41 @@ def average(
     bound: int | None = None,
     samples: int = 1000,
     seed: int = 1,
+    within: float = HALF,
+    cells: int = 1,
 ) -> Figure:
-    """Chance that the mean of all representations of a count is the true count: Gaussian, at least, and simulated."""
+    """Chance that the mean of all representations of a count is the true count: Gaussian, at least, and simulated.
+
+    `within` counts means as right that are off by less; `cells` asks for all counts of a histogram (footnote 19).
+    """
     is_explicit = k is not None or bound is not None
     k, t, kt2 = _representations(k, t, kt2)
     if (variance is None) == (epsilon is None):
         raise InputError("give one of variance and epsilon")
     spread = variance or 0.0 if epsilon is None else variance_of(epsilon)
-    chance, least = gaussian_success(kt2, spread), chebyshev_success(kt2, spread)
-    sentence = f"The mean is the true count with chance {chance:.1%} (Gaussian), at least {least:.1%} (Chebyshev)."
-    details: dict[str, object] = {"chebyshev": least, "simulated": None}
+    chance, least = gaussian_success(kt2, spread, within), chebyshev_success(kt2, spread, within)
+    what = "is the true count" if within == HALF else f"is within {within:g} of the true count"
+    sentence = f"The mean {what} with chance {chance:.1%} (Gaussian), at least {least:.1%} (Chebyshev)."
+    together = chance ** at_least("cells", cells, 1)
+    if cells > 1:
+        sentence += f"\nAll {cells:,} counts of a histogram are, with chance {together:.3g}."
+    details: dict[str, object] = {"chebyshev": least, "simulated": None, "all_cells": together}
     # Without a bound: four standard deviations, so that cutting the law hardly changes it.
     limit = None if epsilon is not None else bound or max(10, math.ceil(4 * math.sqrt(spread)))
     if samples and not is_explicit and (k > MOST_COUNTS or (limit or 0) > LARGEST_BOUND):
         sentence += "\nNone were simulated: there would be too many counts, or values of the noise."
     elif samples:
         noise = EpsilonNoise(epsilon or 0.0) if limit is None else BoundedNoise(spread, limit)
-        right = simulate(k, t, noise, samples=samples, generator=numpy_generator(seed))
+        right = simulate(k, t, noise, samples=samples, generator=numpy_generator(seed), within=within)
         low, high = wilson(right, samples)
         details["simulated"] = {"right": right, "samples": samples, "rate": right / samples, "interval": [low, high]}
-        within = "" if limit is None else f" within {limit}"
+        reach = "" if limit is None else f" within {limit}"
         sentence += (
             f"\n{right:,} of {samples:,} simulated means were right ({low:.1%} to {high:.1%}), "
-            f"each of {t:,} representations that add up {k:,} counts with noise{within}."
+            f"each of {t:,} representations that add up {k:,} counts with noise{reach}."
         )
     inputs = {"kt2": kt2, "variance": spread, "k": k, "t": t, "bound": limit, "samples": samples, "seed": seed}
+    inputs |= {"within": within, "cells": cells}
     return Figure(chance, inputs, sentence, details)
 
 
@@ -365,8 +375,9 @@ def truncated(
     change: int = 1,
     law: str = "geometric",
     variance: float | None = None,
+    people: int | None = None,
 ) -> Figure:
-    """Delta of noise with a bound, or the smallest bound for a delta."""
+    """Delta of noise with a bound, or the smallest bound for a delta. `people`: say whether delta is too large."""
     if (bound is None) == (delta is None):
         raise InputError("give one of bound and delta")
     inputs = {"epsilon": epsilon, "bound": bound, "delta": delta, "change": change, "law": law, "variance": variance}
@@ -379,4 +390,6 @@ def truncated(
         f"{name} noise with {own}, drawn again beyond {bound:g}: a change of counts by {change} in total has epsilon "
         f"{epsilon if law == 'gaussian' else change * epsilon:g} and delta {reached:.3g}."
     )
+    if people is not None and reached * at_least("people", people, 1) > 1:
+        sentence += f"\nDelta is above 1 in {people:,}: somebody's record may be disclosed outright (section 2.3)."
     return Figure(bound if delta is not None else reached, inputs, sentence, {"bound": bound, "delta": reached})

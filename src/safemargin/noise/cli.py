@@ -283,6 +283,16 @@ COMMANDS = (
         bound="Largest size of simulated noise.",
         samples="Number of simulated means; 0 for none.",
         seed=SEED,
+        within="A mean that is off by less counts as right (xi of Eq. 12).",
+        cells="Counts of a histogram that must all be right.",
+    ),
+    command(
+        api.composition,
+        "noise composition --outputs 2775 --epsilon 1 --delta 1e-9",
+        outputs=typer.Option(min=1, help="Counts or tables that share the epsilon."),
+        epsilon=typer.Option(help="Epsilon of all of them together."),
+        delta="Chance with which the law of the square root may fail.",
+        people="People in the data: delta must be below 1 / people.",
     ),
     command(
         api.variance,
@@ -305,6 +315,7 @@ COMMANDS = (
         counts="Noisy counts, e.g. 3,2.",
         total="Their noisy total.",
         bound="Largest size of the noise.",
+        zeros="Counts of nobody get no noise: a printed count other than 0 is one of somebody.",
     ),
     command(
         api.truncated,
@@ -315,6 +326,7 @@ COMMANDS = (
         change="Change of all counts by one person.",
         law="Law of the noise: geometric, laplace or gaussian.",
         variance="With --law gaussian: variance of the noise without a bound.",
+        people="People in the data, to say whether delta is above 1 / people.",
     ),
     command(
         api.reconstruct,

@@ -22,7 +22,10 @@ from safemargin.release.column_texts import (
 )
 from safemargin.release.layout import ColumnBattery, battery, is_numbered_scale, ordered_options
 
-ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "candidate", "party", "income", "option")
+ANSWER_WORDS = (
+    *("vote", "voted", "ballot", "choice", "answer", "response", "stance", "opinion", "candidate", "party", "outcome"),
+    *("admit", "admitted", "survived", "improved", "approved", "income", "option"),
+)
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 STRONG_COUNT_WORDS = {"count", "people", "persons", "votes", "freq", "frequency"}
 """Words that nothing but a count is called by; others need more than a name."""

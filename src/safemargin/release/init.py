@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from safemargin.core import RESERVED, InputError, OutputError, Target
-from safemargin.io import Survey, open_source, tables_in
+from safemargin.io import Survey, open_source, read_one, reading_words, tables_in
 from safemargin.release.amounts import refuse_amounts
 from safemargin.release.columns import DataSection
 from safemargin.release.guess import AxisGuess, Guess, Hints, guess
@@ -131,8 +131,11 @@ def propose_project(
 ) -> str:
     """The text of a project file that names the data file at `path` as `file`."""
     tables = tables_in(path)
-    source = open_source(path, tables[0] if tables else None, encoding)
-    survey = source.survey()
+    try:
+        source = open_source(path, tables[0] if tables else None, encoding)
+        survey = source.survey()
+    except InputError as error:
+        raise type(error)(f"{error}{_as_table(path)}") from None
     if survey.rows == 0:
         raise InputError(f"{path}: the table is empty")
     refuse_amounts(path, survey, count)
@@ -146,7 +149,7 @@ def propose_project(
     if guessed is None:
         raise InputError(
             f"{path}: no columns fit: one with the answer (2 to 12 different values) and one to count by are needed; "
-            f"the columns are {', '.join(source.columns)}"
+            f"the columns are {', '.join(source.columns)}{_as_table(path)}"
         )
     head = _head_lines(path, file, tables, survey, encoding)
     lines = [*head, *_data_lines(guessed), "", *_question_lines(guessed), *_skipped_lines(guessed)]
@@ -156,6 +159,18 @@ def propose_project(
         lines += _number_lines(number)
     closing = CLOSING + _tables([axis.column for axis in guessed.axes])
     return "\n".join(lines) + "\n" + closing + OUTPUTS.format(title=_text(_title(path)))
+
+
+def _as_table(path: Path) -> str:
+    """What to do with a file that is no file of records, but a table of counts as offices print it."""
+    try:
+        read = read_one(path)
+    except InputError:
+        return ""
+    return (
+        f"; read as a table of counts: {reading_words(read)} `audit` and `suppress` take it as it is; for a release, "
+        "save it with a row per group and answer, without sums"
+    )
 
 
 def _matching(path: Path, survey: Survey, answers: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 Objects
     cause      something in the project, not in the answers, that makes groups small or alike: an option that stands for
-               silence, an axis of many small categories, more axes than people can be spread over
-    remedy     one change of the project that removes a cause: silence is not counted, an axis is omitted, or its
-               categories are joined two and two
+               silence, a few people without a category, an axis of many small categories, more axes than people can be
+               spread over
+    remedy     one change of the project that removes a cause: silence is not counted, people without a category are
+               skipped, an axis is omitted, or its categories are joined two and two
     kept       what a remedy publishes of the tables that it still asks for: tables, and people in exact groups
 
 A remedy is shown only if it was decided, certified and attacked, and keeps more than the release. It never loosens a
@@ -12,6 +13,8 @@ limit. How many are tried is a count of work (profiles x options x axes, `WORK`)
 same remedies. A report shows the two that keep most.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -20,6 +23,7 @@ import numpy as np
 from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release.axes import occupied
 from safemargin.release.inputs import Inputs
+from safemargin.release.microdata import inhabited
 from safemargin.release.report.context import ReportContext, TriedRemedy, exact_share, is_wanting, lost_tables
 from safemargin.ui import plural
 
@@ -70,6 +74,39 @@ def _silent(inputs: Inputs) -> str | None:
     return data.blank
 
 
+def _unknown(inputs: Inputs, here: ReportContext) -> dict[str, int]:
+    """By axis: people without a category, where they are too few to be published and the axis loses something."""
+    if inputs.project.data is None:
+        return {}
+    found: dict[str, int] = {}
+    for axis in _suspects(inputs, here):
+        code = axis.index.get(inputs.project.axes[axis.name].missing or "", -1)
+        roll = inputs.table.people((axis.name,))
+        people = int(roll.counts[roll.codes[:, 0] == np.int64(code)].sum())
+        found |= {axis.name: people} if 0 < people < inputs.target.kappa else {}
+    return found
+
+
+def _known(inputs: Inputs, names: list[str]) -> Table:
+    """The table without people who have no category of these axes."""
+    table = inputs.table
+    (votes,) = table.votes
+    whole = table.people(table.schema.names)
+    for name in names:
+        gone = table.schema.axis(name).index[inputs.project.axes[name].missing or ""]
+        votes, whole = (
+            Tally(each.axes, frozen(each.codes[kept], len(each.axes)), frozen(each.counts[kept], each.counts.shape[1]))
+            for each in (votes, whole)
+            for kept in [each.codes[:, each.axes.index(name)] != gone]
+        )
+    return inhabited(replace(table, votes=(votes,), roll=(whole,)))
+
+
+def _toml_key(column: str) -> str:
+    """A name as a key of a project file."""
+    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else json.dumps(column, ensure_ascii=False)
+
+
 def _suspects(inputs: Inputs, here: ReportContext) -> list[Axis]:
     """Axes that lose something, those with most categories first."""
     losing = {axis for axis, groups in here.axes.items() if axis and any(str(g.action) != "exact" for g in groups)}
@@ -83,6 +120,7 @@ def _causes(inputs: Inputs, here: ReportContext) -> tuple[str, ...]:
     causes = []
     if (silent := _silent(inputs)) is not None:
         causes.append(f"{silent!r} is counted as an answer")
+    causes += [f"{plural(count, 'person')} without {axis} in a group" for axis, count in _unknown(inputs, here).items()]
     causes += [
         plural(len(axis.categories), "category") + f" of {axis.name}"
         for axis in _suspects(inputs, here)[:2]
@@ -99,6 +137,12 @@ def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, In
     """Remedies to try, the least intrusive first: words, the lines of a project, and what would be decided."""
     if (silent := _silent(inputs)) is not None:
         yield "count only people who answered", '[data] blank = "skip"', _with(inputs, _answered(inputs.table, silent))
+    if unknown := _unknown(inputs, here):
+        data = inputs.project.data
+        none = json.dumps(list(data.missing if data is not None else ("",)), ensure_ascii=False)
+        listed = ", ".join(f"{_toml_key(inputs.project.column(axis))} = {none}" for axis in unknown)
+        words = f"skip {plural(sum(unknown.values()), 'person')} without {' or '.join(unknown)}"
+        yield words, f"[data] skip = {{{listed}}}", _with(inputs, _known(inputs, list(unknown)))
     suspects = _suspects(inputs, here)
     for axis in suspects[:2]:
         if len(axis.categories) >= MANY and axis.hierarchy is None:

@@ -22,7 +22,18 @@ import numpy as np
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, read_text, sync, write_whole
+from safemargin.io import (
+    CONFIDENTIAL,
+    Share,
+    check_keys,
+    explain,
+    file_name,
+    literal,
+    quoted,
+    read_text,
+    sync,
+    write_whole,
+)
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, WeightedLimit, build_spine
 from safemargin.topdown.household_limits import Residents
@@ -130,7 +141,9 @@ class Folder:
         try:
             if not path.exists():
                 raise InputError(f"{path}: is missing; name the folder 'published' of a TopDown release")
-            return self._design(DesignDocument.model_validate_json(read_text(path)))
+            text = read_text(path)
+            check_keys(text, path)
+            return self._design(DesignDocument.model_validate_json(text))
         except ValidationError as error:
             raise InputError(f"{path}: {explain(error)}") from None
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -195,8 +208,10 @@ class Folder:
         if not inner.path.exists():
             return None
         design = inner.read_design()
+        text = read_text(inner.path / "residents.json")
+        check_keys(text, inner.path / "residents.json")
         try:
-            stated = ResidentsDocument.model_validate_json(read_text(inner.path / "residents.json"))
+            stated = ResidentsDocument.model_validate_json(text)
         except ValidationError as error:
             raise InputError(f"{inner.path / 'residents.json'}: {explain(error)}") from None
         living, size = design.attributes.query(stated.living), homes.attributes.query(stated.size)

@@ -24,15 +24,23 @@ _PERCENT = re.compile(r"(?<=\d) %")
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 
-def render_report(report: Report) -> str:
-    """The page of a report; it has the script only where something sorts or filters."""
-    return page_of(report, render_blocks(report.parts, 2))
+def render_report(report: Report, *, checks_itself: bool = False) -> str:
+    """The page of a report; it has the script only where something sorts or filters.
+
+    A page that `checks_itself` ends with a section that checks the files beside it (`templates/check.html`).
+    """
+    body = render_blocks(report.parts, 2)
+    if not checks_itself:
+        return page_of(report, body)
+    section = Markup(templates().get_template("check.html").render())
+    return page_of(report, body + Markup("\n\n") + section, script("check.js"))
 
 
-def page_of(report: Report, body: Markup) -> str:
-    """The body as one file under the title of the report."""
+def page_of(report: Report, body: Markup, *more: tuple[str, str]) -> str:
+    """The body as one file under the title of the report, with `more` scripts and their hashes."""
     needed = 'class="map"' in body or 'class="full sortable"' in body
-    return templates().get_template("page.html").render(report=report, body=body, script=script() if needed else None)
+    scripts = [*([script()] if needed else []), *more]
+    return templates().get_template("page.html").render(report=report, body=body, scripts=scripts)
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import partial
 from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
-from safemargin.voting import plurality, symmetric
+from safemargin.voting import close_races, plurality, symmetric
 from safemargin.voting.chances import Chances, Worst, ways
 from safemargin.voting.closed_forms import (
     counts_fraction,
@@ -44,6 +44,8 @@ MAX_CELLS = 4e7
 MAX_TRANSFER_VOTERS = 6_000
 """Tables of dynamic programming are quadratic in them: 860 MB."""
 MAX_DIMENSIONS = 3
+MAX_EXPONENT = 12.0
+"""Of a close race: below exp of minus this, an absolute error of 1e-12 leaves few digits."""
 MAX_SEARCHED_EPSILON = 64.0
 MAX_EPSILON = 300.0
 """exp of more, times a log probability, leaves floating point."""
@@ -144,8 +146,11 @@ def _winner(
         )
     grid = grid_of(kinds)
     notes: list[str] = []
+    full = epsilons != (0.0,) or simulator
     for name in [*([asked] if asked else []), *(name for name in ENGINES if name != asked)]:
         reason = ENGINES[name].refusal(kinds, grid)
+        if reason is None and full and ENGINES[name].at_zero:
+            reason = "is for epsilon 0"
         if reason is None:
             break
         if reason and (asked is None or name == asked):
@@ -153,7 +158,6 @@ def _winner(
     run = ENGINES[name].run
     if run is None:
         return _sampled(election, epsilons[0], name, draws, progress, notes)
-    full = epsilons != (0.0,) or simulator
     chances = run(kinds, grid, progress, full)
     privacy = winner_privacy(election, epsilons, chances, kinds.votes, name)
     if not privacy.exact:
@@ -183,6 +187,7 @@ def _sampled(
             f"the worst pair was looked for in {MAX_VOTES} likely votes of {len(kinds):,}; "
             "delta is a lower bound, and the upper end that of publishing all counts"
         )
+    notes.append(f"proved without drawing: delta is at most {counted:.4g}, that of publishing all counts")
     interval = estimate.low, max(min(estimate.high, counted), estimate.low)
     privacy = privacy_of(election, "winner", [epsilon], [worst], name, kinds.votes, inf)
     return replace(privacy, interval=interval, notes=tuple(notes))
@@ -193,7 +198,7 @@ def chances_of(election: Election) -> Chances:
     kinds = election.kinds
     grid = grid_of(kinds)
     for engine in ENGINES.values():
-        if engine.run is not None and engine.refusal(kinds, grid) is None:
+        if engine.run is not None and not engine.at_zero and engine.refusal(kinds, grid) is None:
             return engine.run(kinds, grid, no_progress, True)
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes probabilities")
 
@@ -270,6 +275,8 @@ class Engine:
 
     refusal: Callable[[Kinds, VoteGrid], str | None]
     run: Callable[[Kinds, VoteGrid, Progress, bool], Chances] | None
+    at_zero: bool = False
+    """Whether it answers at epsilon 0 only."""
 
 
 def _unless(applies: Callable[[Kinds], bool], kinds: Kinds, grid: VoteGrid) -> str | None:
@@ -293,6 +300,17 @@ def _refuse_transform(kinds: Kinds, grid: VoteGrid) -> str | None:
     spread = kinds.others * (kinds.weights @ (grid.steps - kinds.weights @ grid.steps) ** 2)
     cells = float((2 * (92 * spread) ** 0.5 + 62).prod())  # a window by Bernstein's inequality, 92 = 2 log 1e20
     return None if cells <= MAX_CELLS else f"{cells:.2g} cells are too many"
+
+
+def _refuse_races(kinds: Kinds, grid: VoteGrid) -> str | None:
+    if not close_races.applies(kinds, grid):
+        return ""
+    near = kinds.others * crossings(kinds)[0].rate <= MAX_EXPONENT
+    return None if near else "its error is absolute, and delta is smaller"
+
+
+def _count_races(kinds: Kinds, grid: VoteGrid, progress: Progress, full: bool) -> Chances:
+    return close_races.count_close_races(kinds, grid, progress)
 
 
 def _refuse_enumeration(kinds: Kinds, grid: VoteGrid) -> str | None:
@@ -320,6 +338,11 @@ ENGINES = {
     ),
     "FFT": Engine(
         _refuse_transform, lambda kinds, grid, progress, full: transform(kinds, grid, crossings(kinds), progress)
+    ),
+    "close races": Engine(
+        _refuse_races,
+        _count_races,
+        at_zero=True,
     ),
     "enumeration": Engine(_refuse_enumeration, lambda kinds, grid, progress, full: enumerate_votes(kinds, progress)),
     "Monte Carlo": Engine(lambda kinds, grid: None, None),

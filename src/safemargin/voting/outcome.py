@@ -120,7 +120,7 @@ def _electorate(
     if callable(rule):
         chosen: Rule = _own_rule(rule, names, held, ballots, seen)
     else:
-        chosen = rule_named(rule, len(names))
+        chosen = rule_named(rule, len(names), () if "uniform" in beliefs else _named_votes(held, ballots, seen))
     chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
     held += [uniform(chosen)] if "uniform" in beliefs else []
     held += [_as_cast(ballots, word) for word in ("result", "smoothed") if word in beliefs]
@@ -152,9 +152,16 @@ def _own_rule(
     known: Mapping[Ranking, int],
 ) -> OwnRule:
     """A rule of one's own, over the rankings that the beliefs and votes name, or over all."""
+    return OwnRule(len(names), function, _named_votes(held, ballots, known) or rankings(len(names)), names)
+
+
+def _named_votes(
+    held: Sequence[AnyBelief], ballots: Ballots | None, known: Mapping[Ranking, int]
+) -> tuple[Ranking, ...]:
+    """The rankings that beliefs and votes name."""
     votes = {vote for item in held for vote in item.start.votes} | set(known)
     votes |= set() if ballots is None else set(ballots.counts)
-    return OwnRule(len(names), function, tuple(sorted(votes)) or rankings(len(names)), names)
+    return tuple(sorted(votes))
 
 
 def _measure_other(

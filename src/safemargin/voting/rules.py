@@ -12,6 +12,7 @@ from safemargin.voting.election import Ranking, Rule, number, ranking_text
 from safemargin.voting.elimination import Bucklin, Stv
 from safemargin.voting.pairwise import Copeland, Kemeny, Maximin, RankedPairs, Schulze
 from safemargin.voting.scoring import Approval, Committee, Majority, Plurality, Positional
+from safemargin.voting.several_seats import SeveralSeats
 
 RULES: Mapping[str, Callable[[int], Rule]] = {
     "plurality": lambda candidates: Plurality.of(candidates, 1),
@@ -28,7 +29,7 @@ RULES: Mapping[str, Callable[[int], Rule]] = {
     "kemeny": Kemeny,
 }
 
-NAMES = (*RULES, "approval-K", "committee-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
+NAMES = (*RULES, "approval-K", "committee-K", "stv-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
 """What a user may write; K, P and ALPHA are numbers."""
 
 ALIASES = {"irv": "stv", "instant-runoff": "stv", "ranked-choice": "stv"}
@@ -37,8 +38,8 @@ ALIASES = {"irv": "stv", "instant-runoff": "stv", "ranked-choice": "stv"}
 MAX_TIED_CANDIDATES = 4
 
 
-def rule_named(name: str, candidates: int) -> Rule:
-    """The rule that a user's word stands for.
+def rule_named(name: str, candidates: int, cast: tuple[Ranking, ...] = ()) -> Rule:
+    """The rule that a user's word stands for; `cast` are the votes that can be cast, for rules that count each.
 
     >>> rule_named("approval-2", 4).points
     (Fraction(1, 1), Fraction(1, 1), Fraction(0, 1), Fraction(0, 1))
@@ -58,6 +59,8 @@ def rule_named(name: str, candidates: int) -> Rule:
         return Approval.of(candidates, int(count))
     if kind == "committee" and count.isdigit():
         return Committee.for_seats(candidates, int(count))
+    if kind == "stv" and count.isdigit():
+        return SeveralSeats(candidates, int(count), cast)
     raise InputError(f"rule {name!r}: unknown; known are {', '.join(NAMES)}")
 
 

@@ -52,10 +52,10 @@ SCRATCH, PAGE = "safemargin-workbench-", "open.html"
 LONGEST = 4 << 20
 """Bytes of a form; a project file is one field of it."""
 FRAMED = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; frame-ancestors 'self'; "
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}' 'sha256-{}'; frame-ancestors 'self'; "
     "sandbox allow-scripts"
 )
-"""The policy of a report that a screen shows in a frame: it may run the script of reports, and nothing else."""
+"""The policy of a page that a screen shows in a frame: it may run the scripts of reports, and nothing else."""
 
 
 def policy() -> str:
@@ -177,7 +177,7 @@ class App:
 def _framed(path: Path) -> Response:
     """A file as it is; a page may run the script of reports, in a world of its own."""
     kind = mimetypes.types_map.get(path.suffix, "text/plain")
-    headers = {"content-security-policy": FRAMED.format(script()[1])}
+    headers = {"content-security-policy": FRAMED.format(script()[1], script("check.js")[1])}
     return Response(path.read_bytes(), media_type=kind if kind == "text/html" else "text/plain", headers=headers)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from charset_normalizer import from_bytes
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.io.files import open_bytes, suffix
+from safemargin.io.files import open_bytes, read_most, suffix
 from safemargin.io.reading.grid import MOST_CELLS, TextGrid, make_grid
 
 MOST_TEXT = 64 * 2**20
@@ -74,7 +74,7 @@ def _is_open(record: str, delimiter: str) -> bool:
 def _content(path: Path) -> bytes:
     with open_bytes(path) as file:
         try:
-            content = file.read(MOST_TEXT + 1)
+            content = read_most(file, MOST_TEXT + 1)
         except (OSError, EOFError) as error:
             raise InputError(f"{path}: line 1: cannot be read: {error}") from None
     if len(content) > MOST_TEXT:

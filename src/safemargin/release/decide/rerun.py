@@ -179,7 +179,10 @@ class Reasons:
             if key in made:
                 leads, self.failed = made[key]
             else:
-                answers = self._answers(chosen)
+                try:
+                    answers = self._answers(chosen)
+                except ContradictionError:  # no table was found that agrees with the release: nothing explains it
+                    return
                 self.failed = ()
                 if leads := self.leads_here(answers.votes):
                     yield answers

@@ -5,6 +5,7 @@ them down with their hash, and a release compares.
 """
 
 import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError, new_secret
+from safemargin.core import InputError, OutputError, new_secret
 from safemargin.history.chain import Chain
 from safemargin.history.file import connected, create, damaged, locking, open_ledger
 from safemargin.history.names import about, normalised
@@ -138,11 +139,14 @@ def _read(section: LedgerSection) -> list[Lock]:
     if not section.file.exists():
         return []
     chain = open_ledger(section.file).chain
-    with connected(section.file) as database:
-        if not database.execute("select 1 from sqlite_master where name = 'locked'").fetchall():
-            return []
-        rows = database.execute("select population, cycle, day, event, hash, limits, seal from locked order by id")
-        sealed = rows.fetchall()
+    try:
+        with connected(section.file) as database:
+            if not database.execute("select 1 from sqlite_master where name = 'locked'").fetchall():
+                return []
+            rows = database.execute("select population, cycle, day, event, hash, limits, seal from locked order by id")
+            sealed = rows.fetchall()
+    except sqlite3.Error as error:
+        raise InputError(f"{section.file}: cannot be read as a ledger: {' '.join(str(error).split())}") from None
     locks, before = [], ""
     for population, cycle, day, event, digest, text, seal in sealed:
         kept = Lock(population, cycle, day, event, json.loads(text))
@@ -157,11 +161,14 @@ def _append(section: LedgerSection, event: str, limits: Mapping[str, Any]) -> Lo
     if not section.file.exists():
         create(section.file, new_secret())
     made = Lock(section.population, section.cycle, date.today().isoformat(), event, limits)
-    with locking(section.file) as (database, chain, last):
-        database.execute(TABLE)
-        row = (made.population, made.cycle, made.day, event, made.digest, _text(limits))
-        seal = _seal(chain, last, made)
-        database.execute("insert into locked values (null, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
+    try:
+        with locking(section.file) as (database, chain, last):
+            database.execute(TABLE)
+            row = (made.population, made.cycle, made.day, event, made.digest, _text(limits))
+            seal = _seal(chain, last, made)
+            database.execute("insert into locked values (null, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
+    except sqlite3.Error as error:
+        raise OutputError(f"{section.file}: nothing was recorded: {' '.join(str(error).split())}") from None
     return made
 
 

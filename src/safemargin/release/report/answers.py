@@ -13,6 +13,7 @@ from safemargin.release.report.context import (
     exact_share,
     headline,
     kept_of_asked,
+    lost_reasons,
     lost_tables,
     lost_words,
     worst_axis,
@@ -75,7 +76,8 @@ def verdict(context: ReportContext) -> tuple[str, str, str]:
     if lost:
         left = "is lost" if len(lost) == 1 else "are lost"
         kept = f"You may publish {tables - len(lost)} of your {plural(tables, 'table')}. {_listed(lost)} {left}."
-        return "partly", kept, f"What is left is safe, but it says nothing about {lost_words(context)}."
+        left = f"What is left is safe, but it says nothing about {lost_words(context)}."
+        return "partly", kept, f"{left} {lost_reasons(context)}".rstrip()
     crossed = {name: shown / asked for name, (shown, asked) in crossed_cells(context).items() if asked}
     thin = min(crossed, key=lambda name: crossed[name], default="")
     if thin and 1 - crossed[thin] > max(FIFTH, share):

@@ -223,6 +223,15 @@ def lost_words(context: ReportContext) -> str:
     return ", ".join(f"{name} ({plural(sizes[name], 'category')})" if name in sizes else name for name in lost)
 
 
+def lost_reasons(context: ReportContext, most: int = 3) -> str:
+    """Why tables are lost, in words: a sentence for each of the first ones."""
+    by_axis = {axis: groups[0].reason for axis, groups in context.axes.items() if axis and is_omitted(groups)}
+    by_axis |= {margin.name: margin.reason for margin in context.plan.margins if not margin.is_published}
+    lines = [f"{name}: {why}." for name, why in by_axis.items() if why]
+    more = f" The other {len(lines) - most:,} are listed below." if len(lines) > most else ""
+    return " ".join(lines[:most]) + more
+
+
 def headline(context: ReportContext) -> str:
     """The verdict on the whole release in a few words."""
     if not context.plan.certificate.certified:

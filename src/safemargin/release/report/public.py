@@ -7,20 +7,14 @@ from typing import Any
 from safemargin.core import PublishedTable
 from safemargin.io import rows_of
 from safemargin.release.report.groups import Orders
-from safemargin.ui import Fold, Grid, Headline, Paragraph, Report, Section, band_label, plural, render_report
+from safemargin.ui import Fold, Grid, Headline, Paragraph, Report, Section, plural, render_report
 
 HOW_TO_CHECK = (
     Paragraph("safemargin verify published", "code"),
     "Whoever may hold the folder for auditors can verify the statement too:",
     Paragraph("safemargin verify published --auditors auditors", "code"),
-    "For a verdict that counts, take the program from elsewhere than this page: safemargin_verify.py is one file that "
-    "needs nothing but Python.",
 )
 """What somebody does who wants to check a release."""
-
-
-def _printed(value: object, is_group: bool) -> object:
-    return "" if value is None else band_label(str(value)) if is_group else value
 
 
 def public_page(
@@ -38,9 +32,9 @@ def public_page(
         rows = list(rows_of(table, orders))
         data[table.name] = [list(row.values()) for row in rows]
         columns = list(rows[0]) if rows else []
-        values = [[_printed(row.get(name), name in table.axes) for name in columns] for row in rows]
+        values = [["" if value is None else value for value in row.values()] for row in rows]
         merged = sum(len(group) > 1 for groups in table.groups for group in groups)
-        note = f"{plural(merged, 'group')} of several categories, joined by | or as one band." if merged else ""
+        note = f"{plural(merged, 'group')} of several categories, joined by |." if merged else ""
         heading = f"{table.name}: {plural(len(rows), 'row')}"
         sections.append(Fold(heading, note, Grid(columns, values, sortable=True), is_open=len(rows) <= 12))
     page = render_report(
@@ -64,7 +58,8 @@ def public_page(
                 *HOW_TO_CHECK,
                 Grid(("file", "SHA-256"), list(hashes.items())),
             ),
-        )
+        ),
+        checks_itself=True,
     )
     return with_data(page, data)
 

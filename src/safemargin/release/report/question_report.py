@@ -301,6 +301,7 @@ def questions_page(
                 *HOW_TO_CHECK,
                 Grid(("file", "SHA-256"), list(hashes.items())),
             ),
-        )
+        ),
+        checks_itself=True,
     )
     return with_data(page, {name: [list(row.values()) for row in rows] for name, rows in tables.items()})

@@ -1,0 +1,218 @@
+"""What the people who run a party do after the start: close, tally, publish, status.
+
+Every operation looks at the board, does what is this party's turn, and can be repeated. No process holds the keys of
+two parties: operations ask the party's own service, signed with its own key.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from safemargin.core import InputError
+from safemargin.election.ballots import Envelope
+from safemargin.election.board import Board
+from safemargin.election.client import Ask, fetch_board, witness
+from safemargin.election.keys import canonical, parse
+from safemargin.election.manifest import KnownElection
+from safemargin.election.verify import check_board
+
+NOTHING = "nothing to do for this party now"
+TURNS = (
+    "closed",
+    "register",
+    "issued",
+    "received",
+    "ballots",
+    "freeze",
+    "total",
+    "result",
+    "private",
+    "compared",
+    "release",
+)
+
+
+class Operations:
+    """The desk of one party. `ask` is what anybody may ask, `signed` asks with the key of this party."""
+
+    def __init__(self, election: KnownElection, name: str, ask: Ask, signed: Ask, folder: Path) -> None:
+        self.election, self.name, self.ask, self.signed, self.folder = election, name, ask, signed, folder
+        self.role = election.parties[name].role
+        self.board_name = election.only("board").name
+
+    def _own(self, step: str, body: bytes = b"") -> bytes:
+        return self.signed(self.name, step, body)
+
+    def _copy(self) -> Board:
+        return fetch_board(self.election, self.folder / "copy", self.ask)
+
+    def _post(self, entry: bytes) -> str:
+        self.ask(self.board_name, "append", entry)
+        witness(self.election, self.ask)
+        return str(parse(entry)["type"])
+
+    def _put(self, kind: str, name: str, content: bytes) -> None:
+        self.signed(self.board_name, "put", canonical({"kind": kind, "name": name}) + b"\n" + content)
+
+    def _proof(self, type_: str, author: str | None = None) -> bytes:
+        return self.ask(self.board_name, "proof", canonical({"type": type_, "author": author}))
+
+    def begin(self, signatures: dict[str, str]) -> str:
+        """As the board: write the first entry, the manifest with everybody's signature."""
+        self._own("begin", canonical(signatures))
+        witness(self.election, self.ask)
+        return "manifest"
+
+    def close(self) -> str:
+        """What this party does at the close; the collector does it three times (close, ballots, objections)."""
+        actions: dict[str, Callable[[], str]] = {
+            "registrar": self._close_register,
+            "issuer": lambda: self._post(self._own("close")),
+            "box": self._close_box,
+            "collector": self._close_collector,
+        }
+        if self.role not in actions:
+            raise InputError(f"close: {self.name} is {self.role}, which closes nothing")
+        board = self._copy()
+        if self.role != "collector" and not board.of("closed"):
+            raise InputError("close: the collector has not closed the election on the board yet")
+        return actions[self.role]()
+
+    def _close_register(self) -> str:
+        done = self._post(self._own("close"))
+        self._put("register", "hashes", self._own("register"))
+        return done
+
+    def _close_box(self) -> str:
+        done = self._post(self._own("close", self._proof("closed")))
+        self._put("received", "hashes", self._own("received"))
+        return done
+
+    def _close_collector(self) -> str:
+        board = self._copy()
+        if not board.of("closed"):
+            return self._post(self._own("announce"))
+        issuers = len(self.election.manifest.of("issuer"))
+        if not (board.of("register") and board.of("received") and len(board.of("issued")) == issuers):
+            missing = [name for name in ("register", "issued", "received") if not board.of(name)]
+            raise InputError(f"close: not every party has closed yet ({', '.join(missing) or 'issued'} missing)")
+        part = len(board.of("ballots"))
+        if part > 1:
+            return NOTHING
+        if part == 0:
+            self._take_all()
+        entry = self._own("ballots", canonical({"part": part}))
+        done = self._post(entry)
+        for name in self.election.dimensions:
+            for kind in ("ballots", "rejected"):
+                file = f"{name}.{part}"
+                self._put(kind, file, self._own("file", canonical({"name": f"{kind}/{file}"})))
+        return f"{done}, part {part}"
+
+    def _take_all(self) -> None:
+        """Fetch everything from the box, page by page."""
+        box, size, after = self.election.only("box").name, Envelope(self.election).size, b""
+        while page := self.signed(box, "forward", canonical({"after": after.hex()})):
+            self._own("take", page)
+            after = max(hashlib.sha256(page[place : place + size]).digest() for place in range(0, len(page), size))
+
+    def tally(self, out: Path | None = None) -> str:
+        """As a trustee: freeze, decrypt the total, then compute the release together with the others."""
+        if self.role != "trustee":
+            raise InputError(f"tally: {self.name} is {self.role}; trustees tally")
+        board = self._copy()
+        where = {"board": str(board.folder.resolve())}
+        done = {entry.type for entry in board.entries if entry.author == self.name}
+        needed = self.election.manifest.openers
+        if "freeze" not in done:
+            return self._post(self._own("freeze", canonical(where)))
+        if len(board.of("freeze")) < needed:
+            return "waiting for other trustees to freeze"
+        if "total" not in done:
+            return self._post(self._own("total", canonical(where)))
+        if not board.of("result"):
+            return "waiting for the binding total"
+        if "private" not in done:
+            return self._post(self._own("private", canonical(where)))
+        if len(board.of("private")) < needed:
+            return "waiting for other trustees to commit"
+        if "compared" not in done:
+            proof = self._proof("private", self.name)
+            others = [entry.author for entry in board.of("private")[:needed] if entry.author != self.name]
+            parts = [json.loads(self.signed(other, "parts", proof)) for other in others]
+            message = {**where, "parts": parts} | ({"out": str(out.resolve())} if out else {})
+            return self._post(self._own("compare", canonical(message)))
+        return NOTHING
+
+    def publish(self) -> str:
+        """As the collector: the binding total in numbers. As a trustee: the release, with proofs. As the box:
+        delete.
+        """
+        board = self._copy()
+        where = canonical({"board": str(board.folder.resolve())})
+        if self.role == "collector":
+            return self._publish_total(board)
+        if self.role == "trustee":
+            if self.name in {entry.author for entry in board.of("release")}:
+                return NOTHING
+            answer = parse(self._own("release", where))
+            done = self._post(canonical(answer["entry"]))
+            for name, content in answer["files"].items():
+                self._put("release", name, bytes.fromhex(content))
+            return done
+        if self.role == "box":
+            self._own("delete", self._proof("release"))
+            return "deleted all messages"
+        raise InputError(f"publish: {self.name} is {self.role}, which publishes nothing")
+
+    def _publish_total(self, board: Board) -> str:
+        if board.of("result"):
+            return NOTHING
+        parts = board.of("total")
+        if len(parts) < self.election.manifest.openers:
+            raise InputError(f"publish: {len(parts)} trustees decrypted the total; more must")
+        check = check_board(board)
+        if check.findings or check.plan is None:
+            raise InputError(f"publish: the board does not verify: {check.findings[0]}")
+        counts = {
+            cell.option: check.plan.decrypt(
+                cell, {entry.author: bytes.fromhex(entry.body["parts"][cell.option]["part"]) for entry in parts}
+            )
+            for cell in check.plan.total_cells
+        }
+        return self._post(self._own("result", canonical({"counts": counts})))
+
+    def status(self) -> dict[str, Any]:
+        """The numbers of this party."""
+        return parse(self._own("status"))
+
+
+def election_status(election: KnownElection, ask: Ask) -> dict[str, Any]:
+    """What the board shows, and what comes next: for the organiser, who has no key."""
+    board = election.only("board").name
+    names = parse(ask(board, "files", b""))["files"]
+    types: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if name.startswith("entries/"):
+            entry = parse(ask(board, "file", canonical({"name": name})))
+            types.setdefault(entry["type"], []).append(entry["author"])
+    issuers, trustees = ([party.name for party in election.manifest.of(role)] for role in ("issuer", "trustee"))
+    wanted = {
+        "closed": [election.only("collector").name],
+        "register": [election.only("registrar").name],
+        "issued": issuers,
+        "received": [election.only("box").name],
+        "ballots": [election.only("collector").name] * 2,
+        "result": [election.only("collector").name],
+    }
+    missing: list[str] = []
+    for type_ in TURNS:
+        waiting = [name for name in wanted.get(type_, trustees) if name not in types.get(type_, [])]
+        if type_ == "ballots" and len(types.get("ballots", [])) == 1:
+            waiting = [f"{election.only('collector').name} (objections)"]
+        if waiting:
+            missing = [f"{type_}: {name}" for name in waiting]
+            break
+    return {"entries": {type_: len(authors) for type_, authors in types.items()}, "missing": missing}

@@ -1,0 +1,152 @@
+"""Two programs that share no code check the same certificates: what they say is expected, and they agree."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import certificate_vectors as vectors
+import third_checker
+from certificate_vectors import Vector
+from evidence import EVERYTHING
+from safemargin import checker, sign
+
+ROOT = Path(__file__).parent.parent.parent
+TWIN = ROOT / "checker" / "safemargin_verify.js"
+NODE = shutil.which("node") or "node"
+
+
+def twins(cases: list[Vector]) -> list[dict[str, object]]:
+    """What the checker in JavaScript says of every case."""
+    lines = "".join(case.line() + "\n" for case in cases)
+    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN)]
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=1800, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def compare(cases: list[Vector]) -> None:
+    """Both give the expected outcome on every case, and agree on what was checked and what was not."""
+    wrong = []
+    for case, other in zip(cases, twins(cases), strict=True):
+        one = checker.check(case.published, case.auditors, key=case.key, roll=case.roll)
+        same = one.outcome == other["outcome"] and one.outcome in case.outcome
+        if same and not one.failures:
+            names = ("unchecked", "warnings", "statement", "files", "tables", "moves", "cells")
+            same = all(getattr(one, name) == other[name] for name in names)
+        if not same:
+            wrong.append((case.name, case.outcome, one.outcome, one.failures, other["outcome"], other["failures"]))
+    assert not wrong, (len(wrong), len(cases), wrong[:12])
+
+
+def true_certificates(place: Path, releases: int, folders: int) -> list[Vector]:
+    made = [vectors.written(seed) for seed in range(folders)]
+    seed = 0
+    while len(made) < releases + folders:
+        make = vectors.surveyed if seed % 5 == 4 else vectors.released
+        vector = make(seed, place / str(seed))
+        made += [] if vector is None else [vector]
+        seed += 1
+    return made
+
+
+def test_true_and_forged_certificates(tmp_path: Path) -> None:
+    """300 true ones and over 1,000 forgeries with EVIDENCE=all, a sample otherwise."""
+    releases, folders, bases, fields = (90, 210, 40, 40) if EVERYTHING else (8, 5, 4, 25)
+    true = true_certificates(tmp_path, releases, folders)
+    compare([*true, *(replace(each, auditors=None, outcome="not checked") for each in true)])
+    rng, forged = random.Random(1), list[Vector]()
+    sign(key=tmp_path / "other", new=True)
+    stranger = (tmp_path / "other.pub").read_bytes()
+    step = max(1, len(true) // bases)
+    for number, base in enumerate(true[::step]):
+        forged += vectors.field_forgeries(base, rng, fields)
+        if EVERYTHING or number % 4 == 0:
+            forged += vectors.file_forgeries(base, true[(number + 3) % len(true)])
+        if number % 8 == 0:
+            forged += vectors.signature_forgeries(vectors.signed(base, tmp_path), stranger)
+            forged.append(vectors.signed(replace(base, name=f"{base.name} again"), tmp_path))
+    if os.environ.get("COUNT_VECTORS"):
+        print(len(true), len([v for v in forged if v.outcome == "fails"]), len([v for v in forged if v.why]))
+    compare(forged)
+
+
+def test_a_checker_from_the_page_alone(tmp_path: Path) -> None:
+    """The third checker agrees on 50 certificates with EVIDENCE=all, and on forgeries of some."""
+    releases, folders = (40, 10) if EVERYTHING else (2, 3)
+    true, rng = true_certificates(tmp_path, releases, folders), random.Random(2)
+    forged = [each for base in true[:: max(1, len(true) // 6)] for each in vectors.field_forgeries(base, rng, 12)]
+    forged += vectors.file_forgeries(true[0], true[1])
+    for case in [*true, *(each for each in forged if each.key is None and each.roll is None)]:
+        assert third_checker.outcome(case.published, case.auditors) in case.outcome, case.name
+
+
+TEXTS = (
+    *("a,b\n1,2\n", "a,b\r\n1,2", "a,b\n\n", "a,b\n1,", '"a",b\n"x""y","1\n2"\n', 'a\n"x', 'a\n"x"y\n', "a,a\n", ""),
+    *("a\n\n", 'a\n""\n', 'a\nx"y\n', "\n", "a,b\n1,2\r3,4"),
+    *(
+        '{"a": [1, {"b": null}], "c": "x\\u00e4"}',
+        "[1,]",
+        "[,1]",
+        '{"a":1,}',
+        "[]",
+        "[[],{}]",
+        "[1 2]",
+        '{"a" 1}',
+        "1",
+        '"x',
+    ),
+    *(
+        "[1.5]",
+        '{"a":1,"a":2}',
+        "[1]]",
+        "nul",
+        "[-0]",
+        "[01]",
+        "[+1]",
+        '"\t"',
+        "[1,2",
+        '{"a":',
+        "[1e5]",
+        "[1234567890123456]",
+    ),
+)
+"""CSV and JSON that two programs may read in two ways."""
+
+
+def test_both_read_the_same_from_a_text() -> None:
+    code = f"const v = require({json.dumps(str(TWIN))}), texts = {json.dumps(TEXTS)};"
+    code += """
+    const plain = (value) => value instanceof Map ? Object.fromEntries([...value].map(([k, v]) => [k, plain(v)]))
+      : Array.isArray(value) ? value.map(plain) : value;
+    const bytes = (text) => new TextEncoder().encode(text);
+    const read = (how, text) => { try { return plain(v[how]("x", bytes(text))); } catch { return "!"; } };
+    console.log(JSON.stringify(texts.map((text) => [read("parseCsv", text), read("parseJson", text)])));
+    """
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+
+    def read(how: Callable[[str, bytes], object], text: str) -> object:
+        try:
+            return how("x", text.encode())
+        except checker.Finding:
+            return "!"
+
+    assert json.loads(done.stdout) == [
+        [read(checker.parse_csv, each), read(checker.parse_json, each)] for each in TEXTS
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "abc", "a" * 55, "a" * 56, "a" * 64, "x" * 1000])
+def test_hashes(text: str) -> None:
+    import hashlib
+
+    code = f"const v=require({json.dumps(str(TWIN))});const b=new TextEncoder().encode({json.dumps(text)});"
+    code += "console.log(v.sha256(b));console.log(Buffer.from(v.blake2b(b)).toString('hex'))"
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+    content = text.encode()
+    assert done.stdout.split() == [hashlib.sha256(content).hexdigest(), hashlib.blake2b(content).hexdigest()]
