@@ -548,7 +548,7 @@ class Level:
         self.name, self.keys = name, keys
         numbers: dict[Any, int] = {}
         self.cell_of = [numbers.setdefault(key, len(numbers)) for key in keys]
-        self.count, self.printed = len(numbers), list[list[int | None]]()
+        self.count, self.printed = len(numbers), list[list[Any]]()
         self.people = self.added(people)
         self.sensitive = {numbers[key] for key in never if key in numbers}
 

@@ -123,6 +123,23 @@ def test_the_checker_imports_nothing_of_the_project() -> None:
     assert (ROOT / "src/safemargin/checker.py").resolve() == CHECKER
 
 
+def test_the_checker_unites_no_types_at_run_time() -> None:
+    """`int | None` in a call such as `list[int | None]()` is an error in Python 3.9; in an annotation it is not."""
+    calls = [node.func for node in ast.walk(ast.parse(CHECKER.read_text())) if isinstance(node, ast.Call)]
+    inside = [part for call in calls if isinstance(call, ast.Subscript) for part in ast.walk(call)]
+    assert inside and not any(isinstance(part, ast.BitOr) for part in inside)
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.12", "3.13", "3.14"])
+def test_the_checker_runs_on_other_versions_that_are_installed(version: str, original: Path) -> None:
+    python = shutil.which(f"python{version}")
+    known = python and subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    if python and known:  # a name may lead to a version that is not chosen
+        folders = [str(original / "published"), "--auditors", str(original / "auditors")]
+        done = subprocess.run([python, str(CHECKER), *folders], capture_output=True, text=True, check=False)
+        assert done.stdout.startswith("Outcome: holds."), done.stderr
+
+
 def test_the_checker_runs_alone_and_loads_nothing_of_the_prover(original: Path) -> None:
     folders = [str(original / "published"), "--auditors", str(original / "auditors")]
     code = (

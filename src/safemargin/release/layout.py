@@ -196,14 +196,16 @@ def _values(texts: Sequence[str]) -> frozenset[str]:
 
 
 def _scale(values: frozenset[str]) -> frozenset[str]:
-    """Numbers from 1 (or 0) to a few: the whole scale, also where nobody chose some of it.
+    """Numbers from 1 (or 0) to a few: the whole scale, also where nobody chose some of it. 0 and 1 mean no and yes.
 
-    >>> sorted(_scale(frozenset(["2", "5"]))), sorted(_scale(frozenset(["7", "a"])))
-    (['1', '2', '3', '4', '5'], ['7', 'a'])
+    >>> sorted(_scale(frozenset(["2", "5"]))), sorted(_scale(frozenset(["7", "a"]))), sorted(_scale(frozenset("01")))
+    (['1', '2', '3', '4', '5'], ['7', 'a'], ['0', '1'])
     """
     if not all(value.isascii() and value.isdigit() and len(value) < 3 for value in values):
         return values
     numbers = [int(value) for value in values]
+    if max(numbers, default=0) < 3:
+        return values
     high = next((top for top in (5, 7, 10) if max(numbers) <= top), 0)
     return frozenset(map(str, range(min(1, *numbers, 1), high + 1))) if high and len(numbers) > 1 else values
 
