@@ -187,7 +187,8 @@ def _sampled(
             f"the worst pair was looked for in {MAX_VOTES} likely votes of {len(kinds):,}; "
             "delta is a lower bound, and the upper end that of publishing all counts"
         )
-    notes.append(f"proved without drawing: delta is at most {counted:.4g}, that of publishing all counts")
+    else:
+        notes.append(f"proved without drawing: delta is at most {counted:.4g}, that of publishing all counts")
     interval = estimate.low, max(min(estimate.high, counted), estimate.low)
     privacy = privacy_of(election, "winner", [epsilon], [worst], name, kinds.votes, inf)
     return replace(privacy, interval=interval, notes=tuple(notes))
