@@ -5,14 +5,15 @@ belief about a group forbids that those who are in it in both cycles changed the
 """
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 from evidence import seeds
-from safemargin.bounds import TOGETHER, certify_with_earlier
-from safemargin.core import Target
+from safemargin.bounds import TOGETHER, Proof, certify_with_earlier, together
+from safemargin.core import Limits, PublishedTable, Target
 from two_waves import Attack, Group, Kind, Profile, Waves, unrefuted
 
 
@@ -64,6 +65,26 @@ def test_no_believer_breaks_what_is_certified(seed: int) -> None:
         while beliefs and attack.run(beliefs, np.zeros(len(attack.columns))) is None and beliefs != [everybody]:
             beliefs = [belief for belief in beliefs if rng.random() < 0.7]  # some of them that are possible together
         assert attack.broken(beliefs, limits) == [], (seed, beliefs)
+
+
+def test_a_decision_that_is_kept_is_the_one_that_would_be_made() -> None:
+    """Equal arguments give the kept decision, and any other table or limit a new one."""
+    waves, merged = random_waves(0)
+    totals = waves.counts(1, 0, None)
+    limits = Target(kappa=8).limits(totals.tolist(), int(totals.sum()))
+    tables = waves.tables(1, merged[1])
+
+    def decided(before: tuple[PublishedTable, ...], these: Limits = limits) -> Proof:
+        return certify_with_earlier(tables, waves.past(before), these)
+
+    first = decided(waves.tables(0, merged[0]))
+    assert decided(waves.tables(0, merged[0])) is first
+    together._DECIDED.clear()
+    again = decided(waves.tables(0, merged[0]))
+    assert again == first and again is not first
+    fewer = waves.tables(0, {place: groups for place, groups in merged[0].items() if place})
+    assert decided(fewer) is not again
+    assert decided(waves.tables(0, merged[0]), replace(limits, tau=limits.tau + 1)) is not again
 
 
 def three_groups(gained: int) -> tuple[Waves, dict[int, list[frozenset[str]]]]:

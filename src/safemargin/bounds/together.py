@@ -10,6 +10,10 @@ Invariants: a belief that figures refute by themselves is nobody's; a set of bel
 nobody's; what is not decided counts as unsafe. Of somebody who believes less, intervals are wider, never narrower, so
 cells that are contained count as safe only if every interval around them that is as narrow as `tau` is, too
 (`hypothetical`).
+
+What is decided depends on its arguments alone: no clock, no chance. So the last decisions are kept (`_DECIDED`), keyed
+by all that is published, known and asked for: one release is decided, attacked, and compared with alternatives, which
+often come to the same tables.
 """
 
 from collections.abc import Sequence
@@ -59,6 +63,50 @@ def certify_with_earlier(
     With `quick` only closed forms are used. Tables that are `assumed` beside take the place of those of the same axes:
     beliefs are about groups that are published, not about these. The proof names `TOGETHER` if all were held together.
     """
+    key = (_content(tables), _content(assumed), _past_content(past), limits, slack, quick)
+    if key not in _DECIDED:
+        decided = _certify_with_earlier(tables, past, limits, slack, quick, progress, assumed)
+        while len(_DECIDED) >= MOST_DECIDED:
+            del _DECIDED[next(iter(_DECIDED))]
+        _DECIDED[key] = decided
+    return _DECIDED[key]
+
+
+_DECIDED: dict[object, Proof] = {}
+MOST_DECIDED = 64
+"""Decisions that are kept, the oldest forgotten first."""
+
+
+def _content(tables: Sequence[PublishedTable]) -> tuple[object, ...]:
+    """Everything that tables state."""
+    return tuple(
+        (
+            (t.name, t.axes, t.groups, t.options, t.status, t.measure),
+            *(None if a is None else a.tobytes() for a in (t.codes, t.option, t.lower, t.upper, t.noisy)),
+        )
+        for t in tables
+    )
+
+
+def _past_content(past: Past) -> tuple[object, ...]:
+    """Everything that is known of earlier cycles; worked out once for each."""
+    if "_content" not in past.__dict__:
+        earlier = tuple((release.cycle, _content(release.tables)) for release in past.earlier)
+        histories = tuple((axes, tuple(people.items())) for axes, people in past.histories.items())
+        past.__dict__["_content"] = (past.axes, past.now, earlier, histories, past.by_group, past.slack, past.net)
+    content: tuple[object, ...] = past.__dict__["_content"]
+    return content
+
+
+def _certify_with_earlier(
+    tables: Sequence[PublishedTable],
+    past: Past,
+    limits: Limits,
+    slack: int,
+    quick: bool,
+    progress: Progress,
+    assumed: Sequence[PublishedTable],
+) -> Proof:
     slack = max(slack, past.slack)
     exposed, looked = disclosed_by_differences(tables, past, limits, slack)
     checked = {DIFFERENCES: looked}
