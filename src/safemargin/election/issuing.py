@@ -271,7 +271,9 @@ class Issuer(CandidateDraw):
         return dict(request)
 
     def _issue(self, request: Mapping[str, Any]) -> bytes:
-        signer = self.secret.signers[f"{request['dimension']}/{request['category']}"]
+        # A merged group has the key of its first category, so the manifest says which of our keys is meant.
+        modulus = int(self.election.dimension(request["dimension"]).keys[self.name][request["category"]], 16)
+        signer = next(each for each in self.secret.signers.values() if each.public.n == modulus)
         answer = signer.sign(unhex(request["blinded"][self.name]))
         return canonical({"request": request, "commit": commitment(request["blinded"]), "answer": answer.hex()})
 

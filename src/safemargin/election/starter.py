@@ -25,7 +25,7 @@ def start_commands() -> None:
 
 def run_command(arguments: list[str], log: Path) -> None:
     """Run one command in this process and end it; the exit code goes to a file beside what it printed."""
-    with log.open("w", encoding="utf-8") as file:
+    with log.open("a", encoding="utf-8") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     code = 70
