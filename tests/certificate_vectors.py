@@ -542,7 +542,10 @@ def proof_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
         yield forged(f"roll with {what}", {**auditors, name: content.encode()})
     if len(rows) > 1 and rows[0].rpartition(",")[2] != rows[-1].rpartition(",")[2]:
         swapped = [rows[-1].rpartition(",")[0] + "," + people, *rows[1:-1], labels + "," + rows[-1].rpartition(",")[2]]
-        yield forged("roll in another order", {**auditors, name: ("\n".join([head, *swapped]) + "\n").encode()})
+        other = forged(
+            "people of two profiles exchanged", {**auditors, name: ("\n".join([head, *swapped]) + "\n").encode()}
+        )
+        yield replace(other, outcome="fails or holds", why="a roll that fits every table and witness proves as much")
     zero = "\n".join([head, *rows, ",".join(["zz"] * head.count(",") + ["0"])]) + "\n"
     yield forged("roll with nobody more", {**auditors, name: zero.encode()}, why="rows with 0 people do not count")
     if "rule.json" in auditors:

@@ -126,6 +126,7 @@ RELEASE_KEYS = {
     "certificate",
     "refused",
     "guarantees",
+    "noised",
     "irregular",
     "exposed_people",
     "command",
@@ -553,7 +554,15 @@ BAD = [
             ("site.csv", "count", AUDIT, SITE.replace("North,yes,70", f"North,yes,{value}")),
             ("roll.csv", "people", f"{AUDIT} --roll roll.csv", ROLL.replace("junior,75", f"junior,{value}")),
         )
-        if not (value == "nan" and command in (BOUND, AUDIT))  # a gap: see below
+        if not (value == "nan" and command in (BOUND, AUDIT, SEALED_RELEASE))  # a gap: see below
+    ),
+    bad(
+        "gap in a tally",
+        SEALED_RELEASE,
+        "site.csv",
+        "North",
+        "has no exact number",
+        site__csv=SITE.replace("North,yes,70", "North,yes,nan"),
     ),
     # empty table
     bad("empty data", RELEASE, "votes.csv", "empty", votes__csv="site,grade,answer,people\n"),
@@ -634,7 +643,7 @@ BAD = [
     bad("export to nowhere", f"{BOUND} --export nowhere/cells.csv", "nowhere/cells.csv"),
     bad("export to a folder", f"{AUDIT} --export full", "full", full=None),
     # manifest
-    bad("manifest is no JSON", f"{AUDIT} --manifest roll.csv", "roll.csv", "manifest"),
+    bad("manifest is no JSON", f"{AUDIT} --manifest roll.csv", "roll.csv", "is not JSON"),
     bad("manifest is a list", f"{AUDIT} --manifest m.json", "m.json", "manifest", m__json="[]"),
     bad("manifest without target", f"{AUDIT} --manifest m.json", "m.json", "target", m__json='{"rule": ""}'),
     bad("manifest without rule", f"{AUDIT} --manifest m.json", "m.json", "rule", m__json='{"target": {"beta": 0.1}}'),

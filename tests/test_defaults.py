@@ -128,7 +128,7 @@ def test_a_release_states_every_limit_so_that_other_defaults_change_nothing(tmp_
     made = safemargin.release(VOTES, answer="vote", by=["site"], target=former, ledger=ledger)
     published = made.write(tmp_path / "out") / "published"
     stated = json.loads((published / "manifest.json").read_text())["target"]
-    absent = {"sensitive", "secrets", "allow"}  # none, choice, and every cell proved in integers
+    absent = {"sensitive", "secrets", "allow", "posterior_max"}  # none, choice, every cell proved in integers, no limit
     assert set(stated) == {field.name for field in fields(Target)} - absent
     assert three(Target(**stated)) == (0.05, 10, 0)
     exact = json.loads((published / "certificate.json").read_text())["target"]

@@ -77,7 +77,7 @@ def test_a_job_of_the_workbench_runs_no_file_of_its_folder(planted: Path, monkey
     """Not even where the environment asks for the current folder."""
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}.{os.pathsep}")
     jobs = Jobs()
-    job = jobs.start(("init", "votes.sav", "--answer", "answer"), planted, "Init", "data")
+    job = jobs.start(("init", "votes.sav", "--answer", "answer", "--out", "new.toml"), planted, "Init", "data")
     while job.state == "running":
         time.sleep(0.02)
     assert job.state == "done", job.message

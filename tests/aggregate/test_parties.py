@@ -33,7 +33,7 @@ from safemargin.aggregate.session_file import SessionFile, make_session, verify_
 from safemargin.aggregate.signature import VERSION, sign
 from safemargin.aggregate.submit import page_app
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport
-from safemargin.core import InputError
+from safemargin.core import InputError, safe_environment
 
 PAGE = "http://127.0.0.1:8000"
 NAMES = [f"c{number}" for number in range(8)]
@@ -443,19 +443,22 @@ def test_a_party_that_is_away_is_named(tmp_path: Path, served: Served) -> None:
             submit(other, client="c0", key=served.folder / "c0.key", data=served.folder / "answers.csv", patience=0.1)
 
 
-def test_child_processes_do_not_import_from_the_current_folder(tmp_path: Path) -> None:
+def test_child_processes_do_not_import_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A numpy.py or a safemargin folder where somebody rehearses must not run."""
     for name in ("numpy", "safemargin", "starlette", "csv"):
         (tmp_path / f"{name}.py").write_text(f"open('ran {name}', 'w').close()")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": str(tmp_path / "numpy.py")}
+    monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}.{os.pathsep}")  # the folder where the process runs, twice
+    monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "numpy.py"))
+    loose = dict(os.environ)
+    environment = safe_environment()
     ran = subprocess.run(
         [*COMMAND, "key", "a.key"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0 and (tmp_path / "a.key").exists(), ran.stderr
     assert not list(tmp_path.glob("ran *"))
-    loose = [part for part in COMMAND if part != "-I"]
-    subprocess.run([*loose, "key", "b.key"], cwd=tmp_path, env=environment, capture_output=True, check=False)
-    assert list(tmp_path.glob("ran *")), "without -I it would: the test can fail"
+    command = [part for part in COMMAND if part != "-P"]
+    subprocess.run([*command, "key", "b.key"], cwd=tmp_path, env=loose, capture_output=True, check=False)
+    assert list(tmp_path.glob("ran *")), "in the environment as it is, without -P, it would: the test can fail"
     assert sys.executable in COMMAND
 
 

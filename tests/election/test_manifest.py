@@ -151,7 +151,7 @@ def test_keys_without_a_certificate_are_refused() -> None:
 def test_unknown_fields_and_bad_json_are_refused() -> None:
     with pytest.raises(InputError, match="manifest: surprise"):
         KnownElection.parse(json.dumps(changed(surprise=1)).encode())
-    with pytest.raises(InputError, match="manifest: Invalid JSON"):
+    with pytest.raises(InputError, match="manifest: is not JSON"):
         KnownElection.parse(b"{")
     with pytest.raises(InputError, match="plan: is not valid TOML"):
         parse_plan("= 1")

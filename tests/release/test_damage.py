@@ -5,14 +5,17 @@ import random
 import shutil
 import sqlite3
 import threading
+import warnings
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commands import in_process
+from evidence import seeds
 from recorded import fast_folder, make
 from safemargin.core import InputError, OutputError, SafemarginError, owner
 from safemargin.history import file as ledger_file
@@ -63,6 +66,70 @@ def test_no_changed_bit_goes_unnoticed(ledger: Path, fast_folder: Path) -> None:
             assert "\n" not in str(error)
             refused += 1
     assert refused > FLIPS / 4
+
+
+DAMAGES = len(seeds(0, 120, 3_000))
+
+
+def damage(path: Path, content: bytes, generator: random.Random) -> str:
+    """One of the things that a disk, an editor or a person with SQLite can do to a ledger; its name."""
+    kind = generator.choice(["bit", "byte", "cut", "page", "row", "value", "copy", "drop", "downgrade"])
+    spoilt = bytearray(content)
+    used = [place for place, byte in enumerate(content) if byte]
+    if kind in ("bit", "byte"):
+        place = generator.choice(used)
+        spoilt[place] = spoilt[place] ^ 1 << generator.randrange(8) if kind == "bit" else generator.randrange(256)
+    elif kind == "cut":
+        del spoilt[generator.randrange(len(content)) :]
+    elif kind == "page":
+        first, second = (4096 * generator.randrange(len(content) // 4096) for _ in range(2))
+        spoilt[first : first + 4096] = content[second : second + 4096]
+    path.write_bytes(spoilt)
+    path.chmod(0o600)
+    table = generator.choice(["release", "published", "roll", "chain", "head"])
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        if kind in ("row", "value", "copy"):
+            keys = [key for (key,) in database.execute(f"select rowid from {table}")]
+            names = [row[1] for row in database.execute(f"pragma table_info({table})")]
+            key, name = generator.choice(keys), generator.choice(names)
+            value = generator.choice(["0", "9", "''", "null"])
+            texts = {
+                "row": f"delete from {table} where rowid = {key}",
+                "value": f"update {table} set {name} = {value} where rowid = {key}",
+                "copy": f"insert into {table} select * from {table} where rowid = {key}",
+            }
+            with suppress(sqlite3.Error):  # the file itself forbids some
+                database.execute(texts[kind])
+        elif kind == "drop":
+            database.execute(f"drop table {generator.choice(['chain', 'head', 'pending', table])}")
+        elif kind == "downgrade":
+            for name in generator.sample(["chain", "head", "pending"], generator.randrange(1, 4)):
+                database.execute(f"drop table {name}")
+            database.execute(f"pragma user_version = {generator.choice([0, 1, 1, 1, 3])}")
+            if generator.random() < 0.5:
+                database.execute("update release set epsilon = 0")
+    return kind
+
+
+def test_no_damage_is_silent(ledger: Path, fast_folder: Path) -> None:
+    """Refused in one line; or nothing that counts was changed; or it is said that nobody could notice a change."""
+    expected, path, content = repr(read_ledger(ledger)), fast_folder / "ledger.sqlite", ledger.read_bytes()
+    outcomes: Counter[tuple[str, str]] = Counter()
+    for seed in range(DAMAGES):
+        kind = damage(path, content, random.Random(seed))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                read = repr(read_ledger(path))
+                noted = any("has no hashes" in str(warning.message) for warning in said)
+                assert read == expected or noted, (seed, kind)
+                outcomes[kind, "noted" if noted else "the same"] += 1
+            except InputError as error:
+                assert "\n" not in str(error), (seed, kind)
+                outcomes[kind, "refused"] += 1
+    assert sum(outcomes.values()) == DAMAGES and outcomes["row", "refused"] and outcomes["downgrade", "noted"]
+    assert not outcomes["row", "the same"] and not outcomes["drop", "the same"]
+    print(dict(outcomes))
 
 
 def test_every_changed_bit_of_an_entry_is_refused(ledger: Path, fast_folder: Path) -> None:
@@ -153,9 +220,12 @@ def test_a_ledger_of_the_first_version_is_read_and_chained_with_the_next_release
     path = copied(ledger, tmp_path)
     change(path, "drop table chain", "drop table pending", "drop table head", "pragma user_version = 1")
     before = path.read_bytes()
-    assert repr(read_ledger(path)) == repr(read_ledger(ledger))
+    with pytest.warns(UserWarning, match="has no hashes"):
+        assert repr(read_ledger(path)) == repr(read_ledger(ledger))
     assert path.read_bytes() == before
-    make(tmp_path, "2027").write(tmp_path / "out")
+    with pytest.warns(UserWarning, match="has no hashes"):
+        made = make(tmp_path, "2027")
+    made.write(tmp_path / "out")
     contents = open_ledger(path)
     assert (contents.version, [entry.cycle for entry in contents.entries]) == (2, ["2025", "2026", "2027"])
     change(path, "delete from roll where release = 1")

@@ -12,7 +12,7 @@ import pytest
 
 from evidence import seeds
 from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedError, lattice, numpy_generator
-from safemargin.history.entries import GAP
+from safemargin.history.contents import GAP
 from safemargin.suppress.linked import LinkedTables, is_cycle, link, single
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import find_pattern

@@ -412,7 +412,7 @@ FORGERIES = {
     page_with_other_numbers: "shows other numbers than the tables",
     page_with_other_data: "block of data holds other numbers",
     other_roll: "people",
-    more_groups: "group",
+    more_groups: "is not the name of its categories",
     other_sums: "share does not follow",
 }
 

@@ -103,6 +103,15 @@ if TYPE_CHECKING:
         protected_margin,
     )
     from safemargin.core.target import VERDICTS, Limits, Target, Verdict
-    from safemargin.core.whole import claimed, hold_signals, is_abandoned, owner, remove_parts, sync, write_whole
+    from safemargin.core.whole import (
+        claimed,
+        hold_signals,
+        is_abandoned,
+        new_private_folder,
+        owner,
+        remove_parts,
+        sync,
+        write_whole,
+    )
 
 lazy_face(__name__)

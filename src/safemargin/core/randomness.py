@@ -44,6 +44,8 @@ def new_secret() -> str:
 
 def write_secret(path: Path) -> None:
     """A new file with 64 random hexadecimal digits from the system, readable by its owner alone."""
+    if not path.parent.is_dir():  # a folder that is mistyped must not become the home of a secret
+        raise OutputError(f"{path}: cannot be written; name a file in a folder that exists")
     try:
         # Whole, and on the disk: tables made with a secret that is lost cannot be made again.
         write_whole(path, f"{new_secret()}\n".encode(), 0o600, new=True)

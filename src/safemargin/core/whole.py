@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from safemargin.core.errors import cannot_write
@@ -30,12 +31,29 @@ YOUNG = 10.0
 """Seconds in which a process that has just made a file is sure to have locked it."""
 _own: set[str] = set()
 """What this process works on."""
+_numbers = count()
+"""Threads of one process do not share names."""
 
 
 def owner() -> str:
     """What ends the name of a file or folder that this process works on."""
     # Numbers of processes mean nothing on another machine that shares the disk.
     return f"{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-{os.getpid()}"
+
+
+def new_private_folder(place: Path, prefix: str) -> Path:
+    """A new folder in `place` that only its owner can enter; `claimed` takes its name over, one of this process."""
+    while True:
+        folder = place / f"{prefix}{owner()}-{next(_numbers)}"
+        _own.add(str(folder))
+        try:
+            folder.mkdir(0o700)
+        except BaseException as error:
+            _own.discard(str(folder))
+            if not isinstance(error, FileExistsError):
+                raise
+        else:
+            return folder
 
 
 def is_abandoned(path: Path, lock: Path) -> bool:
@@ -78,8 +96,12 @@ def _is_unlocked(path: Path) -> bool:
 @contextmanager
 def claimed(path: Path, lock: Path, mode: int = 0o600) -> Iterator[int]:
     """A new file `lock` that says, while it is open, that this process works on `path`."""
-    handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    _own.add(str(path))
+    _own.add(str(path))  # before it is there: another thread takes what is ours and not at work for abandoned
+    try:
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    except BaseException:
+        _own.discard(str(path))
+        raise
     try:
         if fcntl is not None:
             with suppress(OSError):  # a file system without locks: the number of the process decides
@@ -121,7 +143,7 @@ def remove_parts(path: Path) -> None:
 
 def _write(path: Path, content: bytes, mode: int, new: bool) -> None:
     remove_parts(path)
-    part = path.with_name(f".{path.name}.part-{owner()}")
+    part = path.with_name(f".{path.name}.part-{owner()}-{next(_numbers)}")
     try:
         with claimed(part, part, mode) as handle:
             with os.fdopen(os.dup(handle), "wb") as file:

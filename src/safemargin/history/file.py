@@ -83,6 +83,12 @@ def open_ledger(path: Path) -> Contents:
         with connected(path) as database:
             contents = _settled(path, database)
         require_private(path, "ledger")
+        if contents.version == UNCHAINED:  # or one whose hashes somebody removed, which nothing in it can show
+            warnings.warn(
+                f"{path}: has no hashes, as ledgers of the first version: no change to it would be noticed. If it had "
+                "some before, restore it from a backup; the next release seals it as it is",
+                stacklevel=3,
+            )
         _check_folders(path, contents, folders)
         _tidy(path)
         return contents

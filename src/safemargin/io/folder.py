@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from safemargin.core import (
     claimed,
     hold_signals,
     is_abandoned,
-    owner,
+    new_private_folder,
     sync,
     write_whole,
     written,
@@ -96,7 +95,7 @@ def open_draft(folder: Path) -> Iterator[Path]:
             sync(place.parent)
         remove_stale_drafts(folder.parent)
         # In the same folder, so that renaming it is atomic: one file system.
-        outer = Path(tempfile.mkdtemp(prefix=f".{folder.name}{DRAFT}{owner()}-", dir=folder.parent))
+        outer = new_private_folder(folder.parent, f".{folder.name}{DRAFT}")
     except OSError as error:
         raise cannot_write(folder, error) from error
     try:

@@ -191,7 +191,7 @@ COMMANDS = (
         programme=typer.Argument(help="Programme of tables (TOML)."),
         records="People, one row each (CSV or Parquet), a column per level.",
         id="Column that distinguishes people, the same in every release.",
-        secret="File of at least 16 random bytes; keep it, and keep it secret.",
+        secret="File of at least 16 random bytes; keep it, and keep it secret.",  # noqa: S106 - the text of its help
         variance="Variance of the noise; otherwise as planned.",
         bound="Largest size of the noise; otherwise as planned.",
         law="Noise by cell keys (keys), or drawn: geometric, laplace or gaussian.",
