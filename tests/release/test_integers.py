@@ -124,7 +124,7 @@ def _table(rows: list[Person]) -> Table:
     codes = sorted({row[1:4] for row in rows})
     counts = np.zeros((len(codes), 2), dtype=np.int64)
     for row in rows:
-        counts[codes.index(row[1:4]), row[4] == "yes"] += 1
+        counts[codes.index(row[1:4]), int(row[4] == "yes")] += 1  # a bool would be a mask, not a column
     numbers = frozen([[axis.categories.index(name) for axis, name in zip(axes, c, strict=True)] for c in codes], 3)
     schema = Schema(axes, ("no", "yes"))
     roll = Tally(("a", "b", "c"), numbers, frozen(counts.sum(axis=1)[:, None], 1))
