@@ -235,7 +235,7 @@ def test_swapping_keeps_both_tables(shared: Cluster, tmp_path: Path, form: str) 
     names = duckdb.sql(f"select * from '{tmp_path}/theirs/published/swapped/*.parquet' limit 0").columns
     assert names == duckdb.sql(f"select * from '{tmp_path}/ours/published/swapped.parquet' limit 0").columns
     files = {path.name for path in (tmp_path / "theirs" / "published").rglob("*") if path.is_file()}
-    assert {name for name in files if not name.startswith("part-0")} == {"guarantee.json"}
+    assert {name for name in files if not name.startswith("part-0")} == {"guarantee.json", "manifest.json"}
 
 
 def test_swapping_in_spark_takes_one_rate(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safemargin.core import InputError, Table
+from safemargin.io.same_labels import same_label
 from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
 
@@ -81,7 +82,7 @@ def write_all(folder: Path, rows: list[Row], aggregated: bool = False) -> tuple[
 
 label = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), include_characters='\n\t"'), min_size=1, max_size=4
-).filter(lambda x: " | " not in x)
+).filter(lambda text: " | " not in text and same_label(text) != "")
 people = st.lists(st.tuples(label, st.sampled_from(["old", "young", "10", "9"]), label), min_size=1, max_size=30)
 
 
@@ -91,7 +92,8 @@ def test_counts_are_those_of_a_plain_counter(tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("data")
     write_with_duckdb(folder, ("area", "age", "vote"), list(rows), "voters.parquet")
     table = load(folder, file="voters.parquet")
-    assert counted(table) == Counter(rows)
+    seen = Counter((same_label(area), age, same_label(vote)) for area, age, vote in rows)
+    assert Counter({(same_label(a), b, same_label(c)): n for (a, b, c), n in counted(table).items()}) == seen
     assert table.roll[0].counts[:, 0].tolist() == table.votes[0].counts.sum(axis=1).tolist()
     assert table.knows_composition
     assert int(table.totals.sum()) == len(rows)

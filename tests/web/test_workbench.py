@@ -310,7 +310,10 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         page.get_by_text("The plan is running").wait_for()  # in the other window
         threads = Path(f"/proc/{server.pid}/task").glob("*/children")  # whichever thread started it
         children = [child for thread in threads for child in thread.read_text(encoding="ascii").split()]
-        (job,) = [child for child in children if b"--draft" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        # What is to be run comes on standard input, so the module is all that the list of processes shows.
+        (job,) = [
+            child for child in children if b"safemargin.web.command" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
         os.kill(int(job), signal.SIGSTOP)  # it cannot end by itself before it is cancelled
         other.get_by_role("button", name="Cancel").click(no_wait_after=True)
         os.kill(int(job), signal.SIGCONT)

@@ -302,8 +302,11 @@ def _parquet(path: Path, parts: tuple[Path, ...], partitioned: bool) -> DuckSour
 
 def open_counts(path: Path, columns: Sequence[str], counted: object) -> DuckSource:
     """Distinct rows that another engine counted: an Arrow table with columns k0, k1, ... and their number n."""
-    fields = {name: f"k{place}" for place, name in enumerate(columns)}
-    return DuckSource(path, HELD, fields, held=_ArrowStream(counted), rows="n")
+    held = _ArrowStream(counted)
+    with connected(path, held) as database:
+        kinds = {key: kind for key, kind, *_ in database.execute(f"describe {HELD}").fetchall()}
+    fields = {name: _stored_text(f"k{place}", kinds[f"k{place}"]) for place, name in enumerate(columns)}
+    return DuckSource(path, HELD, fields, held=held, rows="n")
 
 
 def open_memory(data: object, name: str = "data") -> DuckSource:
