@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -162,7 +163,8 @@ def test_a_ledger_that_says_it_has_no_hashes_is_refused(tmp_path: Path, drop: tu
         for name in drop:
             database.execute(f"drop table {name}")
     database.close()
-    with pytest.raises(InputError, match="restore"):
+    with warnings.catch_warnings(), pytest.raises(InputError, match="restore"):
+        warnings.simplefilter("ignore", UserWarning)  # that it has no hashes is noted first
         open_ledger(tmp_path / "ledger.sqlite")
 
 
