@@ -37,4 +37,5 @@ def test_no_form_of_a_table_gets_a_false_all_clear(tmp_path: Path) -> None:
     wanted = {form.name for form in made if form.wanted == "found" and form.name in said}
     assert not [name for name, word in said.items() if word == "clear"]
     assert not [name for name in wanted if said[name] != "found"]
-    assert sum(word == "found" for word in said.values()) >= 0.9 * len(said)
+    # A sample of 59 has more of the refused ones than all 697 have.
+    assert sum(word == "found" for word in said.values()) >= (0.93 if EVERYTHING else 0.85) * len(said)

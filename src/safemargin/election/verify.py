@@ -348,7 +348,7 @@ def _cell_faults(stated: list[BoardEntry], check: BoardCheck, plan: TallyPlan, c
         given = {
             Cell(each["dimension"], tuple(each["categories"]), each["option"]): each for each in entry.body["cells"]
         }
-        if set(given) != set(cells) or len(given) != len(entry.body["cells"]):
+        if list(given) != list(cells) or len(given) != len(entry.body["cells"]):  # in the order of the tables
             yield f"release: {entry.author} did not decrypt exactly the published counts"
             continue
         for cell, each in given.items():
