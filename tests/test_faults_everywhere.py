@@ -58,7 +58,7 @@ queries = { total = 0.5, detailed = 0.5 }
 """
 PLAN = (
     "election plan --title Vote --question Why --option yes --option no --dimension age=young,old "
-    "--collector Company --other Union --other Court"
+    "--collector Company --other Union --other Court --box Post"
 )
 COMMANDS = {
     "release, the first of a ledger": "release 2026.toml --out out",
@@ -79,7 +79,7 @@ COMMANDS = {
     "audit": "audit site.csv grade.csv --out page.html",
     "aggregate key": "aggregate key party.key --host localhost",
     "election plan": f"{PLAN} --out plan.toml",
-    "election keys": "election keys plan-there.toml issuer-1 --out issuer-1",
+    "election init": "election init plan-there.toml issuer-1 --out issuer-1",
 }
 """Every command that writes, by what is special about the run."""
 EARLIER = {

@@ -21,7 +21,7 @@ from safemargin.aggregate.processes import Parties, write_private
 from safemargin.aggregate.server import ask_over_http
 from safemargin.aggregate.session_file import Session, SessionFile, make_session
 from safemargin.aggregate.signature import VERSION, public_hex
-from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator
+from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator, system_below
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result
 
 
@@ -81,12 +81,24 @@ class RehearsalReport(Result):
         )
 
 
+FIRST_PORT, PORTS = 12_000, 18_000
+"""Ports to choose from."""
+
+
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Ports of loopback that nobody listens on.
+
+    They are below those that the system gives to connections, so that none is taken before it is listened on.
+    """
+    sockets: list[socket.socket] = []
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
+        while len(sockets) < count:
+            tried = socket.socket()
+            try:
+                tried.bind(("127.0.0.1", FIRST_PORT + int(system_below(PORTS, (1,))[0])))
+                sockets.append(tried)
+            except OSError:
+                tried.close()
         return [each.getsockname()[1] for each in sockets]
     finally:
         for each in sockets:
