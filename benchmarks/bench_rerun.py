@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from cases import Town
 from question_reruns import attacked_battery, random_battery
 from reruns import attacked, random_city, random_secrets, run, unguarded
 
@@ -85,15 +86,38 @@ def attack_questions(given: argparse.Namespace) -> None:
     print(f"releases broken: {len(broken)}; with a tuple that leads elsewhere: {len(different)}")
 
 
+def with_fewer_options(place: Town, options: int) -> Town:
+    """The same people with neighbouring options counted as one, so that so many are left."""
+    home = [option * options // len(place.options) for option in range(len(place.options))]
+    votes = {
+        profile: tuple(
+            sum(votes for votes, to in zip(row, home, strict=True) if to == option) for option in range(options)
+        )
+        for profile, row in place.votes.items()
+    }
+    return replace(place, options=place.options[:options], votes=votes)
+
+
 def count_labels(given: argparse.Namespace) -> None:
-    """How often the same cities, with other numbers of options, reach `rerun`."""
+    """How often the same answers, with options counted as one until so many are left, reach `rerun`.
+
+    The pairs have the same roll, limits and seed. Cities in which fewer options reach it and more do not are named.
+    """
     reached, cities = Counter[int](), 0
     while time.process_time() < given.seconds:
+        place, target = random_city(given.first + cities, given.people, answers=(max(given.labels),))
+        shown = {}
         for options in given.labels:
-            plan, _ = run(*random_city(given.first + cities, given.people, answers=(options,)))
-            reached[options] += plan.certificate.certified and plan.certificate.rule == "rerun"
+            plan, _ = run(with_fewer_options(place, options), target)
+            shown[options] = plan.certificate.certified and plan.certificate.rule == "rerun"
+            reached[options] += shown[options]
         cities += 1
-        print(f"{cities} cities: " + ", ".join(f"{n} options {reached[n]}" for n in given.labels), flush=True)
+        lost = [options for options in given.labels if not shown[options]]
+        print(
+            f"{cities} cities: " + ", ".join(f"{n} options {reached[n]}" for n in given.labels),
+            f"; seed {given.first + cities - 1}: not with {lost}" if lost else "",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
