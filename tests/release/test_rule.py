@@ -149,7 +149,7 @@ CROSSED = 900_010, 900_008, 900_023, 900_011
 
 
 def test_tables_of_two_axes_confine_no_cell() -> None:
-    """`benchmarks/bench_rerun.py --crossed` attacks more. The first is certified against somebody who knows the rule."""
+    """`benchmarks/bench_rerun.py --crossed` attacks more. The first is certified against those who know the rule."""
     published = 0
     for seed in CROSSED:
         place, target = random_city(seed, 1_200, answers=(3, 4, 5, 6))
