@@ -230,7 +230,7 @@ def exchanges(
 
     Two profiles and a partition of the axes into `together + 1` parts span a cube: its corner `S` takes the groups of
     the second profile on the parts in `S` and those of the first elsewhere, and people there change their answer with
-    the sign of `S`. A table of at most `together` axes leaves a part out, along which changes cancel.
+    the sign of `S`. A table of at most `together` axes lacks a part, along which changes cancel.
     """
     inside: dict[tuple[int, ...], list[int]] = {}
     for number, group in enumerate(groups):

