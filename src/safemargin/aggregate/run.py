@@ -113,7 +113,7 @@ def key(path: Path | str, *, host: str | None = None, clients: Path | str | None
     file = Path(path)
     if clients is not None:
         if host is not None:
-            raise InputError("clients: clients have no certificate; leave out host")
+            raise InputError("clients: clients have no certificate; omit host")
         names = [row["client"] for row in read_columns(Path(clients), ("client",))]
         remove_parts(file)
         public = write_identities(file, {name: new_secret() for name in names})
