@@ -61,9 +61,9 @@ DE = {
 }
 FR = {
     "Département": ["Ain", "Aisne", "Ardèche", "Corrèze", "Côte-d'Or", "Creuse"],
-    "Tranche d'âge": ["Moins de 20 ans", "20 à 39 ans", "40 à 59 ans", "60 ans ou plus"],
+    "Tranche d'âge": ["Moins de 20", "20 à 39", "40 à 59", "60 ou plus"],
     "Sexe": ["Hommes", "Femmes"],
-    "Catégorie": ["Agriculteurs", "Artisans", "Cadres", "Employés", "Ouvriers"],
+    "Catégorie": ["Professeurs", "Artisans", "Cadres", "Employés", "Ouvriers"],
 }
 NL = {
     "Gemeente": ["Almere", "Dronten", "Lelystad", "Noordoostpolder", "Urk", "Zeewolde"],
@@ -98,7 +98,7 @@ BR = {
 }
 IT = {
     "Comune": ["Abano Terme", "Cittadella", "Este", "Forlì", "Monselice"],
-    "Classe di età": ["fino a 24 anni", "25-54 anni", "55 anni e più"],
+    "Fascia di età": ["fino a 24 anni", "25-54 anni", "55 anni e più"],
     "Cittadinanza": ["Italiana", "Straniera"],
 }
 FI = {
@@ -192,7 +192,7 @@ FIRST = [
         US,
         ["Total", "Total:"],
         [
-            ("(D)", "(D) Withheld to avoid disclosing data of individual respondents", None),
+            ("(D)", "(D) Suppressed to avoid disclosing data of individual respondents", None),
             (
                 "N",
                 "An N entry indicates that the estimate cannot be displayed: too few sample cases.",
@@ -265,7 +265,7 @@ FIRST = [
         own=(("School", "State"),),
     ),
     Agency(
-        "ine",
+        "spain",
         ES,
         ["Total"],
         [("..", ".. Dato protegido por secreto estadístico", None)],
@@ -306,7 +306,7 @@ SECOND = [
         PL,
         ["Ogółem", "Razem"],
         [("#", "# dane nie mogą być opublikowane ze względu na tajemnicę statystyczną", None)],
-        ["TABL. 12. {title}", "          Stan w dniu 31 XII"],
+        ["Tablica 12. {title}", "          Stan w dniu 31 XII"],
         ["{gap}", "Ź r ó d ł o: dane Głównego Urzędu Statystycznego."],
         [" ", "\xa0", ""],
         ["xlsx", "csv;"],
