@@ -309,7 +309,8 @@ def program_budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     # Options that share the people of a profile tie their columns together: they are charged with their square.
     work = known.size * (known.free**2)
-    if len(known.blocks) > EFFORT.many_blocks and not is_many_cycles(known):  # rows and steps of the simplex method both grow with the blocks
+    # Rows and steps of the simplex method both grow with the blocks.
+    if len(known.blocks) > EFFORT.many_blocks and not is_many_cycles(known):
         work *= (len(known.blocks) // 4) ** 2
     return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 
