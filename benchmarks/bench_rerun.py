@@ -10,12 +10,13 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from question_reruns import attacked_battery, random_battery
-from reruns import attacked, random_city, random_secrets, run, unguarded
+from reruns import attacked, attacked_crossed, random_city, random_secrets, run, unguarded
 
 
 def main() -> None:
@@ -32,6 +33,7 @@ def main() -> None:
     parser.add_argument(
         "--labels", type=int, nargs="*", default=(), help="only how often `rerun` is reached by options"
     )
+    parser.add_argument("--crossed", action="store_true", help="with tables of two axes, also those with another label")
     parser.add_argument("--unguarded", action="store_true", help="attack the rule without its guard")
     given = parser.parse_args()
     if given.labels or given.questions:
@@ -48,10 +50,12 @@ def main() -> None:
         if given.sensitive:
             target = replace(target, sensitive=((place.axes[0], max(place.categories[0])),))
         program = {"program": unguarded} if given.unguarded else {}
-        plan, found, same = attacked(place, target, **program)
+        attack = partial(attacked_crossed, seed) if given.crossed else partial(attacked, **program)
+        plan, found, same = attack(place, target)
         label = plan.certificate.rule if plan.certificate.certified else "refused"
-        labels[f"{label}, {'nothing' if plan.is_plain else 'something'} merged for its answers"] += 1
-        attacks = given.unguarded or plan.certificate.rule == "rerun"
+        printed = f", {sum(margin.is_published for margin in plan.margins)} crossed" if given.crossed else ""
+        labels[f"{label}, {'nothing' if plan.is_plain else 'something'} merged for its answers{printed}"] += 1
+        attacks = given.unguarded or given.crossed or plan.certificate.rule == "rerun"
         if attacks and found:
             broken.append((seed, found[:2]))
             print("broken", seed, found[:2], flush=True)

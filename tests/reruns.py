@@ -23,12 +23,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from cases import Town
-from safemargin.core import Limits, Secrets, Target, onlooker_with_roll
+from safemargin.core import Limits, Secrets, Table, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
+from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import unmerged_split
-from safemargin.release.plan import Action, Plan
+from safemargin.release.plan import Plan, Wanted
 from safemargin.release.publish import publish
 
 Cells = dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]]
@@ -131,11 +132,16 @@ def run(place: Town, target: Target, knows_rule: bool = True) -> Ran:
     """The whole program, and everything that it shows: tables in the order of their rows, and the certificate."""
     table = place.table()
     plan = decide(table, target, [onlooker_with_roll(table, "joint", knows_rule=knows_rule)])
+    return plan, what_is_shown(plan, table)
+
+
+def what_is_shown(plan: Plan, table: Table) -> tuple[object, ...]:
+    """Everything that a plan shows: the certificate, and the rows of its tables."""
     shown: list[object] = [plan.certificate]
-    for table in publish(plan, place.table()).tables:
-        labels = [tuple(table.cell(row).items()) for row in range(len(table.lower))]
-        shown.append((table.name, labels, table.option.tolist(), table.lower.tolist(), table.upper.tolist()))
-    return plan, tuple(shown)
+    for made in publish(plan, table).tables:
+        labels = [tuple(made.cell(row).items()) for row in range(len(made.lower))]
+        shown.append((made.name, labels, made.option.tolist(), made.lower.tolist(), made.upper.tolist()))
+    return tuple(shown)
 
 
 def with_votes(place: Town, votes: np.ndarray) -> Town:
@@ -217,32 +223,38 @@ def part_groups(place: Town, plan: Plan) -> list[tuple[int, ...]]:
 
 
 def exchanges(
-    groups: list[tuple[int, ...]], rng: np.random.Generator, votes: np.ndarray, moves: int
+    groups: list[tuple[int, ...]], rng: np.random.Generator, votes: np.ndarray, moves: int, together: int = 1
 ) -> Iterator[np.ndarray]:
-    """Tables on a random walk of exchanges that leave every count of every group of the roll as it is."""
+    """Tables on a random walk of exchanges that leave every count of every group of the roll as it is, and with
+    `together` 2 those of every pair of groups.
+
+    Two profiles and a partition of the axes into `together + 1` parts span a cube: its corner `S` takes the groups of
+    the second profile on the parts in `S` and those of the first elsewhere, and people there change their answer with
+    the sign of `S`. A table of at most `together` axes lacks a part, along which changes cancel.
+    """
     inside: dict[tuple[int, ...], list[int]] = {}
     for number, group in enumerate(groups):
         inside.setdefault(group, []).append(number)
     votes = votes.copy()
+    corners = list(product((0, 1), repeat=together + 1))
     for _ in range(moves):
         first, second = (int(n) for n in rng.integers(len(groups), size=2))
-        swapped = rng.random(len(groups[0])) < 0.5
-        pairs = list(zip(groups[first], groups[second], swapped, strict=True))
-        third, fourth = tuple(b if s else a for a, b, s in pairs), tuple(a if s else b for a, b, s in pairs)
-        if third not in inside or fourth not in inside:
+        part = rng.integers(together + 1, size=len(groups[0])).tolist()
+        both, change = (groups[first], groups[second]), np.zeros(len(groups), dtype=np.int64)
+        named = [tuple(both[corner[p]][a] for a, p in enumerate(part)) for corner in corners]
+        if not all(name in inside for name in named):
             continue
-        plus, minus = [first, second], [int(rng.choice(inside[third])), int(rng.choice(inside[fourth]))]
-        if len({*plus, *minus}) < 4:
-            if minus[0] == minus[1] or first == second or {*plus} == {*minus}:
-                continue
-            plus, minus = [n for n in plus if n not in minus], [n for n in minus if n not in plus]
+        for corner, name in zip(corners, named, strict=True):
+            change[int(rng.choice(inside[name]))] += (-1) ** sum(corner)
         one, two = rng.choice(votes.shape[1], 2, replace=False)
-        room = int(min(votes[plus, one].min(), votes[minus, two].min()))
+        up, down = change > 0, change < 0
+        if not up.any():
+            continue
+        room = int(min((votes[up, one] // change[up]).min(), (votes[down, two] // -change[down]).min()))
         if room:
             units = int(rng.integers(1, room + 1))
-            for profiles, sign in ((plus, -1), (minus, 1)):
-                votes[profiles, one] += sign * units
-                votes[profiles, two] -= sign * units
+            votes[:, one] -= units * change
+            votes[:, two] += units * change
             yield votes
 
 
@@ -251,6 +263,18 @@ def group_counts(groups: list[tuple[int, ...]], votes: np.ndarray) -> list[tuple
     codes = np.array(groups)
     masks = [codes[:, a] == group for a in range(codes.shape[1]) for group in np.unique(codes[:, a])]
     return [(mask, votes[mask].sum(axis=0)) for mask in masks]
+
+
+def printed_facts(place: Town, plan: Plan) -> list[tuple[np.ndarray, int, int]]:
+    """Every count that is printed: which profiles are in its cell, its option, and the count."""
+    facts, profiles = [], list(place.people)
+    for table in publish(plan, place.table()).tables:
+        for row in range(len(table.lower)):
+            if table.lower[row] == table.upper[row]:
+                groups = [(place.axes.index(a), table.groups[i][table.codes[row, i]]) for i, a in enumerate(table.axes)]
+                inside = np.array([all(profile[a] in group for a, group in groups) for profile in profiles])
+                facts.append((inside, int(table.option[row]), int(table.lower[row])))
+    return facts
 
 
 def nearest_table(
@@ -266,15 +290,9 @@ def nearest_table(
     counts by group of the roll least, with random weights.
     """
     people, (profiles, options) = np.array(list(place.people.values())), votes.shape
-    public = [np.ones(profiles, dtype=bool)]
-    for a, axis in enumerate(place.axes):
-        decisions = plan.axis(axis)
-        published = [decision for decision in decisions if decision.action is not Action.SUPPRESSED]
-        for decision in published if len(decisions) > 1 else ():
-            public.append(np.array([profile[a] in decision.group for profile in place.people]))
+    facts = printed_facts(place, plan)
     inner = [mask for mask, _ in group_counts(groups, votes)]
     columns = profiles * options
-    by_option = [(mask, o) for mask in public for o in range(options)]
     moved = [(mask, o) for mask in inner for o in range(options)]
 
     def row(mask: np.ndarray, option: int) -> np.ndarray:
@@ -282,8 +300,8 @@ def nearest_table(
         entries[mask, option] = 1
         return entries.ravel()
 
-    fixed = [row(mask, o) for mask, o in by_option] + [np.repeat(np.eye(profiles)[n], options) for n in range(profiles)]
-    sums = [votes[mask, o].sum() for mask, o in by_option] + people.tolist()
+    fixed = [row(mask, o) for mask, o, _ in facts] + [np.repeat(np.eye(profiles)[n], options) for n in range(profiles)]
+    sums = [count for _, _, count in facts] + people.tolist()
     free = np.stack([row(mask, o) for mask, o in moved])
     away = np.array([votes[mask, o].sum() for mask, o in moved])
     both = np.hstack([free, -np.eye(len(moved)), np.eye(len(moved))])
@@ -303,10 +321,11 @@ def breaks(
     moves: int = 300,
     program: Callable[[Town, Target], Ran] = run,
     groups: list[tuple[int, ...]] | None = None,
+    together: int = 1,
 ) -> list[object]:
     """Cells that somebody who knows the rule confines, given `starts` for which the program publishes the same.
 
-    `groups` are those that rolls alone make; the program reads no finer counts.
+    `groups` are those that rolls alone make; the program reads no finer counts, of at most `together` axes at once.
     """
     cells, groups = cells_of(place), groups or roll_groups(place, target)
     members = np.zeros((len(cells), len(place.people)), dtype=np.int64)
@@ -343,7 +362,7 @@ def breaks(
     rng = np.random.default_rng(1)
     for start in starts:
         look([start])
-        look(exchanges(groups, rng, start, moves))
+        look(exchanges(groups, rng, start, moves, together))
         if not disclosed().any():
             return []
     found: list[object] = []
@@ -370,7 +389,7 @@ def breaks(
                 votes = nearest_table(place, plan, grouping, start, cell, ends, rng) if ends[0] <= ends[1] else None
                 if votes is not None and program(with_votes(place, votes), target)[1] == shown:
                     look([votes])
-                    look(exchanges(groups, rng, votes, moves))
+                    look(exchanges(groups, rng, votes, moves, together))
         if disclosed()[row, option]:
             left = int(seen.lower[row, option]), int(seen.upper[row, option])
             found.append((list(cells)[row], " or ".join(place.options[o] for o in members_of), int(people[row]), *left))
@@ -427,3 +446,39 @@ def _attacked(
     starts += list(different.values())[:most]
     same = all(program(with_votes(place, votes), target)[1] == shown for votes in starts[1:])
     return plan, breaks(place, target, plan, shown, starts if same else starts[:1], program=program), same
+
+
+def crossed_program(seed: int, place: Town) -> Callable[[Town, Target], Ran]:
+    """The program as it runs where tables of two axes are asked for: one pair, or several."""
+    rng = np.random.default_rng([seed, 97])
+    pairs = list(combinations(place.axes, 2))
+    count = int(rng.integers(1, len(pairs) + 1))
+    wanted = [Wanted(pairs[n]) for n in sorted(rng.choice(len(pairs), count, replace=False).tolist())]
+    protect = str(rng.choice(["auto", "merge"]))
+
+    def program(other: Town, target: Target) -> Ran:
+        table = other.table()
+        watching = [onlooker_with_roll(table, "joint")]
+        plan = decide(table, target, watching, protect=protect)
+        plan = maximise(plan, table, wanted, watching, protect=protect)
+        return plan, what_is_shown(plan, table)
+
+    return program
+
+
+def attacked_crossed(seed: int, place: Town, target: Target) -> tuple[Plan, list[object], bool]:
+    """Attack a release with tables of two axes: by somebody who knows the rule where the label says that it holds
+    against them, else by somebody who takes every table that agrees with what is printed for possible.
+    """
+    with remembered_proofs():
+        program = crossed_program(seed, place)
+        plan, shown = program(place, target)
+        if not plan.certificate.certified:
+            return plan, [], True
+        is_rule = plan.certificate.rule == "rerun"
+        starts = [np.array(list(place.votes.values()))]
+        tables = list(witnesses(place, plan))[:4] if is_rule else []
+        same = all(program(with_votes(place, votes), target)[1] == shown for votes in tables)
+        knows: Callable[[Town, Target], Ran] = program if is_rule else lambda *_: (plan, shown)
+        starts += tables if same else []
+        return plan, breaks(place, target, plan, shown, starts, program=knows, together=2), same

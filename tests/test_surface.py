@@ -127,6 +127,18 @@ def test_there_are_commands() -> None:
     assert COMMANDS and "" not in COMMANDS
 
 
+def test_no_command_has_two_options_of_one_name() -> None:
+    """The second one would get what is meant for the first: `collect --out` wrote a page instead of the totals."""
+    waiting: list[tuple[str, object]] = [("", typer.main.get_command(app()))]
+    while waiting:
+        name, command = waiting.pop()
+        if isinstance(command, typer.core.TyperGroup):
+            waiting += [(f"{name} {member}".strip(), below) for member, below in command.commands.items()]
+            continue
+        flags = [flag for each in getattr(command, "params", ()) for flag in each.opts if flag.startswith("-")]
+        assert len(set(flags)) == len(flags), (name, flags)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command: str) -> None:
     help_text = COMMANDS[command]

@@ -1,6 +1,7 @@
 """Parties that prove and verify: bad reports are refused and counted, a wrong aggregator is noticed or stated."""
 
 import asyncio
+import csv
 import json
 import os
 import socket
@@ -21,6 +22,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from safemargin.aggregate.backends import make_backend
+from safemargin.aggregate.batch import Submissions
 from safemargin.aggregate.drive import LIES
 from safemargin.aggregate.identity import Identity, make_certificate, new_identity, read_identity
 from safemargin.aggregate.party import make_app
@@ -375,6 +377,41 @@ def test_a_sum_over_tls_by_the_functions_of_the_commands(served: Served) -> None
     assert total.refused[LEADER] == {"the signature does not fit the client, the session or the role": 1}
     late = submit(served.file, client="c6", key=folder / "c6.key", data=folder / "answers.csv")
     assert "too late" in late.answers[LEADER]
+
+
+def test_one_organisation_sends_the_rows_of_many_clients(served: Served) -> None:
+    """Keys of many clients are one private file; each row is a report of its client; a second run changes nothing."""
+    folder = served.folder
+    made = key(folder / "ward.keys", clients=folder / "answers.csv")
+    assert made.clients == len(NAMES) and (folder / "ward.keys").stat().st_mode & 0o777 == 0o600
+    listed = dict(csv.reader((folder / "ward.public.csv").read_text().splitlines()[1:]))
+    secrets = dict(csv.reader((folder / "ward.keys").read_text().splitlines()[1:]))
+    assert list(listed) == list(secrets) == list(NAMES) and len(set(secrets.values())) == len(NAMES)
+    with pytest.raises(InputError, match="never overwritten"):
+        key(folder / "ward.keys", clients=folder / "answers.csv")
+    (folder / "ward.public.csv").unlink()  # as after a run that was interrupted
+    key(folder / "ward.keys", clients=folder / "answers.csv")
+    assert dict(csv.reader((folder / "ward.public.csv").read_text().splitlines()[1:])) == listed
+    forged = submit(served.file, keys=folder / "ward.keys", data=folder / "answers.csv")  # keys that nobody enrolled
+    assert not forged.holds and forged.answers[LEADER] == f"{len(NAMES)} refused"
+    enrolled = [f"{name},{(folder / f'{name}.key').read_text().strip()}" for name in NAMES]
+    (folder / "own.keys").write_text("\n".join(["client,secret", *enrolled]) + "\n")
+    sent = submit(served.file, keys=folder / "own.keys", data=folder / "answers.csv")
+    assert sent.holds and sent.answers == {LEADER: "held", HELPER: "held"} and "8" in sent.to_text()
+    again = submit(served.file, keys=folder / "own.keys", data=folder / "answers.csv")
+    assert isinstance(again, Submissions) and again.missing == tuple(NAMES)
+    assert again.refused[HELPER] == {"a second message of one client": len(NAMES)}
+    for wrong, match in (
+        ({"keys": folder / "own.keys", "client": "c0", "data": folder / "answers.csv"}, "neither client"),
+        ({"keys": folder / "own.keys"}, "needs data"),
+        ({"keys": folder / "own.keys", "data": _with_stranger(folder)}, "stranger.*nothing was sent"),
+        ({"keys": folder / "answers.csv", "data": folder / "answers.csv"}, "column 'secret'"),
+        ({"data": folder / "answers.csv"}, "name the client"),
+    ):
+        with pytest.raises(InputError, match=match):
+            submit(served.file, **wrong)  # type: ignore[arg-type]
+    total = collect(served.file, key=folder / "server.key")
+    assert total.clients == tuple(NAMES) and list(total.totals.values()) == VALUES.sum(axis=0).tolist()
 
 
 def _with_stranger(folder: Path) -> Path:

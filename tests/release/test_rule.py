@@ -1,12 +1,13 @@
 """An onlooker who knows the rule and runs the program on other answers: see `reruns.py` for the attack."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cases import Town
-from reruns import attacked, random_city, run, unguarded, with_votes, witnesses
+from reruns import attacked, attacked_crossed, random_city, random_secrets, run, unguarded, with_votes, witnesses
 from safemargin.core import Target, onlooker_with_roll
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.hide import dealt
@@ -142,3 +143,17 @@ def test_whoever_has_no_time_left_can_stop_the_rule_at_every_step() -> None:
     with pytest.raises(TimeUpError):
         Reasons(rule, candidate, progress).leads_here([split.votes for split in candidate.splits])
     assert asked == ["deciding"]
+
+
+CROSSED = 900_010, 900_008, 900_023, 900_011
+
+
+def test_tables_of_two_axes_confine_no_cell() -> None:
+    """`benchmarks/bench_rerun.py --crossed` attacks more. The first is certified against those who know the rule."""
+    published = 0
+    for seed in CROSSED:
+        place, target = random_city(seed, 1_200, answers=(3, 4, 5, 6))
+        plan, found, same = attacked_crossed(seed, place, replace(target, secrets=random_secrets(seed, place.options)))
+        assert same and found == [], seed
+        published += any(margin.is_published for margin in plan.margins)
+    assert published == len(CROSSED)

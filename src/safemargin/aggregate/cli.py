@@ -21,12 +21,14 @@ WEIGHTS: Any = typer.Option(min=2, help="Decoys of every client.")
 WEIGHTED = "Weights of the questions between commas, for prio3-statistic."
 MOST = "Questions that a client may answer by 1, for prio3-some."
 SEED = "Random seed of the simulation."
+Tally = Annotated[Path | None, typer.Option(help="Write the totals as a tidy tally for a project.")]
+Axis = Annotated[str | None, typer.Option(help="Axis of the tally; questions are then 'category: option'.")]
 
 
 def _show_sum(
     result: Any,
-    tally: Annotated[Path | None, typer.Option(help="Write the totals as a tidy tally for a project.")] = None,
-    axis: Annotated[str | None, typer.Option(help="Axis of the tally; questions are then 'category: option'.")] = None,
+    tally: Tally = None,
+    axis: Axis = None,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
@@ -34,6 +36,11 @@ def _show_sum(
     if tally is not None:
         write_tally(result.totals, tally, axis)
     print_result(result, as_json, page)
+
+
+def _show_collected(result: Any, tally: Tally = None, axis: Axis = None, as_json: Json = False) -> None:
+    """Print the totals, and write the tally where one is asked."""
+    _show_sum(result, tally, axis, None, as_json)
 
 
 def _show_privacy(
@@ -53,10 +60,11 @@ def _show_privacy(
 
 def _show_submission(result: Any, as_json: Json = False) -> None:
     """Print what every party said; the exit code is 1 if one refused the report."""
-    if result.answers:  # a page says it itself
-        print_result(result, as_json)
-        if not result.holds:
-            raise typer.Exit(1)
+    if not result.answers:  # a page says it itself
+        return
+    print_result(result, as_json)
+    if not result.holds:
+        raise typer.Exit(1)
 
 
 def _show_rehearsal(result: Any, page: Page = None, as_json: Json = False) -> None:
@@ -143,6 +151,7 @@ RUN = (
         "aggregate key party.key --host sums.example.org",
         path=typer.Argument(metavar="file", help="File for the secret; it must not exist."),
         host="Name or number of the machine, for a certificate that signs itself.",
+        clients="CSV file with a column client: make a key for each of them, all in one file.",
     ),
     command(
         api.plan,
@@ -163,17 +172,19 @@ RUN = (
         api.submit,
         "aggregate submit session.json --client Ada --key ada.key --data answers.csv",
         _show_submission,
+        "sending",
         session=SESSION,
-        client=typer.Option(help="Your name in the session."),
-        key=typer.Option(help="Your key."),
-        data="CSV file with your row.",
+        client="Your name in the session.",
+        key="Your key.",
+        keys="Keys of many clients, as `key --clients` writes them: every row of the data is sent, each as its client.",
+        data="CSV file with your row, or the rows of all clients.",
         page=typer.Option(min=1, max=65_535, help="Port of a page of your own to type into, instead."),
         patience="Seconds to wait for a party that is away.",
     ),
     command(
         api.collect,
         "aggregate collect session.json --key server.key --out totals.json",
-        _show_sum,
+        _show_collected,
         "verifying and agreeing",
         session=SESSION,
         key=typer.Option(help="Key of whoever collects."),

@@ -4,7 +4,6 @@ All of them happen in every run. A client that lies sends what it should not and
 refused. Failures of the network are repeated, changed and torn messages of honest clients, who count.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,13 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from safemargin.aggregate.batch import SENDERS, Senders
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.submit import Connections, contexts_of, post_report
+from safemargin.aggregate.submit import post_report
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport, random_bytes
-from safemargin.core import Generator, IntArray, Progress
-
-SENDERS = 16
-"""Clients that send at the same time: more do not make two cores faster. A batch is committed for all that wait."""
+from safemargin.core import Generator, IntArray
 
 
 @dataclass(frozen=True)
@@ -32,6 +29,11 @@ class FailurePlan:
     torn: frozenset[int]
     lying: dict[int, str]
     """Clients that lie, and how."""
+
+    @property
+    def odd(self) -> frozenset[int]:
+        """All of them; everybody else is sent by the command."""
+        return self.silent.union(self.partial, self.repeated, self.changed, self.torn, self.lying)
 
 
 def plan_failures(clients: int, dropouts: float, malicious: float, generator: Generator) -> FailurePlan:
@@ -114,53 +116,22 @@ LIES: dict[str, Callable[[Prio3Sums, list[int]], Reports]] = {
 
 
 class Drive:
-    """All clients of a rehearsal, sending side by side in a few threads that keep their connections open."""
+    """Clients of a rehearsal that fail or lie: no command sends what they send. They keep their connections open."""
 
     def __init__(
-        self,
-        session: Session,
-        keys: Sequence[Ed25519PrivateKey],
-        values: IntArray,
-        plan: FailurePlan,
-        progress: Progress,
-        restart: Callable[[str], None],
+        self, session: Session, keys: Sequence[Ed25519PrivateKey], values: IntArray, plan: FailurePlan, senders: Senders
     ) -> None:
-        self.session, self.keys, self.values, self.plan = session, keys, values, plan
-        self.progress, self.restart = progress, restart
-        self.done, self.restarts, self.failed = 0, 0, 0
-        self.lock = threading.Lock()
-        self.local = threading.local()
-        self.contexts = contexts_of(session)
-        self.opened: list[Connections] = []
+        self.session, self.keys, self.values, self.plan, self.senders = session, keys, values, plan, senders
 
     def run(self) -> list[int]:
-        """Honest clients that every role acknowledged."""
+        """Honest ones among them that every role acknowledged."""
+        odd = sorted(self.plan.odd)
         with ThreadPoolExecutor(SENDERS) as pool:
-            answers = list(pool.map(self._client, range(len(self.values))))
-        return [client for client, held in enumerate(answers) if held and client not in self.plan.lying]
-
-    @property
-    def connections(self) -> Connections:
-        """Of this thread."""
-        found: Connections | None = self.local.__dict__.get("connections")
-        if found is None:
-            found = self.local.connections = Connections(self.session, self.contexts)
-            with self.lock:
-                self.opened.append(found)
-        return found
+            answers = list(pool.map(self._client, odd))
+        return [client for client, held in zip(odd, answers, strict=True) if held and client not in self.plan.lying]
 
     def _client(self, client: int) -> bool:
-        held = False
-        if client not in self.plan.silent:
-            held = self._send(client, self._bodies(client))
-        with self.lock:
-            self.done += 1
-            if self.done % 200 == 0:
-                self.progress("sending", self.done, len(self.values))
-            victim = self._next_victim()
-        if victim is not None:
-            self.restart(victim)
-        return held
+        return client not in self.plan.silent and self._send(client, self._bodies(client))
 
     def _bodies(self, client: int) -> dict[str, bytes]:
         backend = self.session.backend
@@ -168,15 +139,6 @@ class Drive:
             made = LIES[self.plan.lying[client]](backend, self.values[client].tolist())
             return {role: report.encode() for role, report in made.items()}
         return {role: rows[0] for role, rows in backend.reports(self.values[client : client + 1]).items()}
-
-    def _next_victim(self) -> str | None:
-        """The party to kill now: every one that clients send to, one after another, while messages come in."""
-        roles = self.session.backend.roles
-        due = self.done * (len(roles) + 1) > len(self.values) * (self.restarts + 1)
-        if self.restarts == len(roles) or not due:
-            return None
-        self.restarts += 1
-        return roles[self.restarts - 1].name
 
     def _send(self, client: int, bodies: dict[str, bytes]) -> bool:
         roles = list(bodies)
@@ -195,19 +157,18 @@ class Drive:
         return client not in self.plan.partial
 
     def _post(self, client: int, role: str, body: bytes, key: Ed25519PrivateKey | None = None) -> bool:
-        status, _ = post_report(self.connections, name_of(client), key or self.keys[client], role, body)
+        status, _ = post_report(self.senders.connections, name_of(client), key or self.keys[client], role, body)
         return status == 200
-
-    def close(self) -> None:
-        """Close all connections."""
-        for each in self.opened:
-            each.close()
 
     def post_bare(self) -> None:
         """As many posts of the same size that nobody reads: what the sockets and TLS alone cost."""
         posts = [role for _ in range(len(self.values)) for role in self.session.backend.roles]
         with ThreadPoolExecutor(SENDERS) as pool:
-            list(pool.map(lambda role: self.connections.post(role.name, "/v1/nothing", bytes(role.width), {}), posts))
+            list(
+                pool.map(
+                    lambda role: self.senders.connections.post(role.name, "/v1/nothing", bytes(role.width), {}), posts
+                )
+            )
 
 
 def name_of(client: int) -> str:

@@ -28,10 +28,8 @@ def write_private(path: Path, text: str) -> Path:
 class Parties:
     """The processes of all roles; each keeps its messages in a file, so that it can be killed and started again."""
 
-    def __init__(self, session: Session, folder: Path) -> None:
-        self.session, self.folder = session, folder
-        self.file = folder / "session.json"
-        self.file.write_text(session.file.model_dump_json(), encoding="utf-8")
+    def __init__(self, session: Session, folder: Path, file: Path) -> None:
+        self.session, self.folder, self.file = session, folder, file
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def place(self, role: str, ending: str) -> Path:
@@ -85,10 +83,10 @@ class Parties:
             with contextlib.suppress(ProcessLookupError):
                 self.kill(role)
 
-    def run(self, *arguments: str) -> str:
+    def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
         """Run another command of `aggregate` to its end, and give what it prints."""
         command, safe = [*COMMAND, *arguments], safe_environment()
         ran = subprocess.run(command, env=safe, capture_output=True, text=True, check=False)
-        if ran.returncode:
+        if ran.returncode not in codes:
             raise OutputError(f"aggregate {arguments[0]}: {ran.stderr.strip() or ran.stdout.strip()}")
         return ran.stdout

@@ -6,23 +6,28 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.backend import Options
 from safemargin.aggregate.backends import block_size, make_backend
+from safemargin.aggregate.batch import many_senders, write_identities
 from safemargin.aggregate.drive import Drive, name_of, plan_failures
-from safemargin.aggregate.identity import Identity, make_certificate, new_identity
+from safemargin.aggregate.identity import Identity
 from safemargin.aggregate.processes import Parties, write_private
+from safemargin.aggregate.run import key, plan
 from safemargin.aggregate.server import ask_over_http
-from safemargin.aggregate.session_file import Session, SessionFile, make_session
-from safemargin.aggregate.signature import VERSION, public_hex
-from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator, system_below
-from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result
+from safemargin.aggregate.session_file import Session, read_session
+from safemargin.aggregate.signature import public_hex
+from safemargin.core import InputError, IntArray, Progress, new_secret, no_progress, numpy_generator, system_below
+from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result, write_text
 
 
 @dataclass(frozen=True)
@@ -129,23 +134,21 @@ def run_session(
         raise InputError(f"malicious = {malicious:g}: {backend} cannot distinguish a client that lies; prio3 can")
     if backend == "prio3-one":
         values = np.eye(bits, dtype=np.int64)[generator.integers(0, bits, size=clients)]
-    keys = [Ed25519PrivateKey.generate() for _ in range(clients)]
-    plan = plan_failures(clients, dropouts, malicious, generator)
-    with tempfile.TemporaryDirectory(prefix="safemargin-") as folder:
-        server = new_identity(Path(folder) / "server.key")
-        with _started(_new_session(backend, keys, server, bits, Path(folder)), Path(folder)) as parties:
+    failures = plan_failures(clients, dropouts, malicious, generator)
+    with tempfile.TemporaryDirectory(prefix="safemargin-") as place:
+        folder = Path(place)
+        secrets = {name_of(client): new_secret() for client in range(clients)}
+        keys = [Identity(bytes.fromhex(secret)).signing for secret in secrets.values()]
+        file = _new_session(backend, keys, bits, folder)
+        with _started(read_session(file), folder) as parties, many_senders(parties.session) as senders:
             session = parties.session
-            progress("sending", 0, clients)
             started = time.monotonic()
-            drive = Drive(session, keys, values, plan, progress, parties.restart)
-            acknowledged = drive.run()
+            drive = Drive(session, keys, values, failures, senders)
+            acknowledged = _send_all(parties, drive, secrets, progress)
             progress("verifying and agreeing")
-            stated = parties.run("collect", str(parties.file), "--key", f"{folder}/server.key", "--json")
+            stated = parties.run("collect", str(parties.file), "--key", str(folder / "server.key"), "--json")
             seconds = time.monotonic() - started
-            with ask_over_http(session, server.signing) as ask:
-                statuses = [ask(role, "status", b"")["refused"] for role in session.file.parties]
             bare = _timed(drive.post_bare) if compare_bare else None
-            drive.close()
     summed = json.loads(stated)
     counted = [int(name.removeprefix("client ")) for name in summed["clients"]]
     expected = values[counted].sum(axis=0)
@@ -156,13 +159,13 @@ def run_session(
         clients=clients,
         questions=bits,
         counted=len(counted),
-        dropped=len(plan.silent) + len(plan.partial),
-        malicious=len(plan.lying),
+        dropped=len(failures.silent) + len(failures.partial),
+        malicious=len(failures.lying),
         lost=len(set(acknowledged) - set(counted)),
         doubled=summed["added"] - len(counted),
-        refused=_added_up(statuses),
-        spoiled=len(set(counted) & set(plan.lying)),
-        restarts=drive.restarts,
+        refused=_added_up(list(summed["refused"].values())),
+        spoiled=len(set(counted) & set(failures.lying)),
+        restarts=len(session.backend.roles),
         exact=list(summed["totals"].values()) == expected.tolist(),
         seconds=seconds,
         bytes_per_client=session.backend.bytes_per_client,
@@ -222,37 +225,83 @@ def _timed(action: Callable[[], None]) -> float:
     return time.monotonic() - started
 
 
-def _new_session(backend: str, keys: Sequence[Ed25519PrivateKey], server: Identity, bits: int, folder: Path) -> Session:
-    """A session on loopback, with a key and a certificate of every party in a folder of its own."""
+def _new_session(backend: str, keys: Sequence[Ed25519PrivateKey], bits: int, folder: Path) -> Path:
+    """The file of a session on loopback, planned as organisations plan one; each party has a folder of its own."""
     weights = list(range(1, bits + 1))
     roles = make_backend(backend, bits, len(keys), 1, Options(tuple(weights), bits)).parties
-    stated = SessionFile(
-        version=VERSION,
-        name=f"rehearsal {os.getpid()}",
-        backend=backend,
-        questions=[f"q{number + 1}" for number in range(bits)],
-        largest=1,
-        least=3,
-        parties={role: f"https://127.0.0.1:{port}" for role, port in zip(roles, free_ports(len(roles)), strict=True)},
-        clients={name_of(client): public_hex(key) for client, key in enumerate(keys)},
-        server=server.public,
-        weights=weights,
-        most=bits,
-    )
-    public, certificates = {}, {}
-    for role in roles:
+    lines = ["role,address,key,certificate"]
+    for role, port in zip(roles, free_ports(len(roles)), strict=True):
         home = folder / role.replace(" ", "_")
         home.mkdir(mode=0o700)
-        public[role] = new_identity(home / "party.key").public
-        certificates[role], secret = make_certificate("127.0.0.1", 2)
-        (home / "party.crt").write_text(certificates[role], encoding="ascii")
-        write_private(home / "party.tls", secret)
-    return make_session(stated.model_copy(update={"keys": public, "certificates": certificates}))
+        public = key(home / "party.key", host="127.0.0.1").public
+        lines.append(f"{role},https://127.0.0.1:{port},{public},{home.name}/party.crt")
+    write_text(folder / "parties.csv", "\n".join(lines) + "\n")
+    enrolled = [f"{name_of(client)},{public_hex(each)}" for client, each in enumerate(keys)]
+    write_text(folder / "clients.csv", "\n".join(["client,key", *enrolled]) + "\n")
+    planned = plan(
+        name=f"rehearsal {os.getpid()}",
+        questions=[f"q{number + 1}" for number in range(bits)],
+        parties=folder / "parties.csv",
+        clients=folder / "clients.csv",
+        server=key(folder / "server.key").public,
+        backend=backend,
+        weights=weights,
+        most=bits,
+        out=folder / "session.json",
+    )
+    return Path(planned.file)
+
+
+def _send_all(parties: Parties, drive: Drive, secrets: Mapping[str, str], progress: Progress) -> list[int]:
+    """Have every client send, honest ones by `submit`, while each party is killed once; who was acknowledged."""
+    folder, session = parties.folder, parties.session
+    honest = [client for client in range(len(drive.values)) if client not in drive.plan.odd]
+    header = ["client", *session.file.questions]
+
+    def options(name: str, clients: Sequence[int]) -> list[str]:
+        rows = [",".join([name_of(client), *map(str, drive.values[client].tolist())]) for client in clients]
+        write_text(folder / f"{name}.csv", "\n".join([",".join(header), *rows]) + "\n")
+        keys = folder / f"{name}.keys"
+        if name == "one":
+            write_private(keys, secrets[name_of(clients[0])])
+            who = ["--client", name_of(clients[0]), "--key", str(keys)]
+        else:
+            write_identities(keys, {name_of(client): secrets[name_of(client)] for client in clients})
+            who = ["--keys", str(keys)]
+        return [*who, "--data", str(folder / f"{name}.csv"), "--json"]
+
+    jobs = [options(name, part) for name, part in (("one", honest[:1]), ("others", honest[1:])) if part]
+    with ThreadPoolExecutor(1 + len(jobs)) as pool:
+        odd = pool.submit(drive.run)
+        ran = [pool.submit(parties.run, "submit", str(parties.file), *job, codes=(0, 1)) for job in jobs]
+        _kill_all(parties, [odd, *ran], len(drive.values), progress)
+        stated = [json.loads(each.result()) for each in ran]
+    missing = {name for each in stated for name in each.get("missing", ())}
+    if stated and set(stated[0]["answers"].values()) != {"held"}:
+        missing.add(name_of(honest[0]))
+    return odd.result() + [client for client in honest if name_of(client) not in missing]
+
+
+def _kill_all(parties: Parties, running: Sequence[Future[Any]], clients: int, progress: Progress) -> None:
+    """Kill every party that clients send to and start it again, one after another, while messages come in."""
+    victims = [role.name for role in parties.session.backend.roles]
+    with ask_over_http(parties.session, Ed25519PrivateKey.generate()) as ask:
+        killed = 0
+        while killed < len(victims) or not all(each.done() for each in running):
+            held = 0
+            with contextlib.suppress(httpx2.HTTPError, InputError):
+                held = int(ask(victims[0], "status", b"")["held"])
+            progress("sending", held, clients)
+            due = held * (len(victims) + 1) > clients * (killed + 1) or all(each.done() for each in running)
+            if killed < len(victims) and due:
+                parties.restart(victims[killed])
+                killed += 1
+            time.sleep(0.02 if clients < 1_000 else 0.25)
 
 
 @contextlib.contextmanager
 def _started(session: Session, folder: Path) -> Iterator[Parties]:
-    parties = Parties(session, folder)
+    parties = Parties(session, folder, folder / "session.json")
     try:
         for name in session.backend.parties:
             parties.launch(name)

@@ -1,6 +1,5 @@
 """What organisations and clients do to run a sum: keys, a session file, a service per party, reports, the totals."""
 
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,16 +8,17 @@ from typing import Any
 
 import httpx2
 
-from safemargin.aggregate.answers import read_answers
+from safemargin.aggregate.answers import ClientAnswers, read_answers
+from safemargin.aggregate.batch import Submissions, read_columns, read_identities, submit_rows, write_identities
 from safemargin.aggregate.identity import make_certificate, new_identity, read_identity
 from safemargin.aggregate.party import run_party
 from safemargin.aggregate.processes import write_private
 from safemargin.aggregate.server import Sum, ask_over_http, collect_sum
-from safemargin.aggregate.session_file import SessionFile, make_session, read_session
+from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
 from safemargin.aggregate.sets import LEAST_CLIENTS, set_digest
 from safemargin.aggregate.signature import VERSION
 from safemargin.aggregate.submit import Submission, run_page, submit_row
-from safemargin.core import InputError, remove_parts
+from safemargin.core import InputError, Progress, new_secret, no_progress, remove_parts
 from safemargin.io import require_file
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Paragraph, Report, Result, plural, write_text
 
@@ -29,13 +29,18 @@ class NewKey(Result):
 
     file: str
     public: str
+    """The public key, or the file with those of all clients."""
     certificate: str | None
+    clients: int = 1
 
     def to_json(self) -> Document:
         """The document of `aggregate key --json`."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def to_report(self) -> Report:
+        if self.clients > 1:
+            figures = {"clients": f"{self.clients:,}", "public keys": self.public}
+            return Report("Keys", f"{self.file} is secret; hand in the list of public keys.", Figures(figures))
         figures = {"public key": self.public, **({"certificate": self.certificate} if self.certificate else {})}
         return Report("Key", f"{self.file} is secret; hand in the public key.", Figures(figures))
 
@@ -98,12 +103,21 @@ class Collected(Result):
         )
 
 
-def key(path: Path | str, *, host: str | None = None) -> NewKey:
+def key(path: Path | str, *, host: str | None = None, clients: Path | str | None = None) -> NewKey:
     """Make a key: a secret file to keep, and the public key that others need.
 
-    With `host`, the name or number of a party's machine, also a certificate for TLS (`.crt`) and its key (`.tls`).
+    With `host`, the name or number of a party's machine, also a certificate for TLS (`.crt`) and its key (`.tls`). With
+    `clients`, a CSV file with a column client, one key for each of them: the list of public keys (`.public.csv`) is
+    what `plan` reads.
     """
     file = Path(path)
+    if clients is not None:
+        if host is not None:
+            raise InputError("clients: clients have no certificate; omit host")
+        names = [row["client"] for row in read_columns(Path(clients), ("client",))]
+        remove_parts(file)
+        public = write_identities(file, {name: new_secret() for name in names})
+        return NewKey(str(file), str(public), None, len(names))
     certificate, secret = file.with_suffix(".crt"), file.with_suffix(".tls")
     for part in (file, certificate, secret):
         remove_parts(part)
@@ -118,21 +132,6 @@ def key(path: Path | str, *, host: str | None = None) -> NewKey:
     write_private(secret, private)
     write_text(certificate, stated)
     return NewKey(str(file), made.public, str(certificate))
-
-
-def _rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    require_file(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, strict=True, restval=""))
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
-    for number, row in enumerate(rows, 1):
-        if missing := [name for name in needed if not row.get(name)]:
-            raise InputError(f"{path}: row {number}: column {missing[0]!r} is empty or not there")
-    if not rows:
-        raise InputError(f"{path}: has no rows; columns are {', '.join(needed)}")
-    return rows
 
 
 def plan(
@@ -154,12 +153,8 @@ def plan(
     `parties` is a CSV file with the columns role, address, key and, for a certificate that signs itself, certificate (a
     file); `clients` one with client and key. `server` is the public key of whoever collects.
     """
-    listed = _rows(Path(parties), ["role", "address", "key"])
-    named = [row["role"] for row in listed]
-    enrolled = _rows(Path(clients), ["client", "key"])
-    for column, names in (("role", named), ("client", [row["client"] for row in enrolled])):
-        if twice := [each for each in names if names.count(each) > 1] if len(set(names)) < len(names) else []:
-            raise InputError(f"{parties if column == 'role' else clients}: {column} {twice[0]!r} is there twice")
+    listed = read_columns(Path(parties), ("role", "address", "key"))
+    enrolled = read_columns(Path(clients), ("client", "key"))
     if least < LEAST_CLIENTS:
         raise InputError(f"least = {least}: must be at least {LEAST_CLIENTS}")
     folder = Path(parties).parent
@@ -218,29 +213,45 @@ def serve(
 def submit(
     session: Path | str,
     *,
-    client: str,
-    key: Path | str,
+    client: str | None = None,
+    key: Path | str | None = None,
+    keys: Path | str | None = None,
     data: Path | str | None = None,
     page: int | None = None,
     patience: float = 60.0,
-) -> Submission:
-    """Send one client's report: its row of a CSV file, or what is typed into a page of this machine.
+    progress: Progress = no_progress,
+) -> Submission | Submissions:
+    """Send a client's report: its row of a CSV file, or what is typed into a page of this machine.
 
-    `data` has a column `client` and one per question; `page` is the port of the page.
+    `data` has a column `client` and one per question; `page` is the port of the page. With `keys`, the secrets of
+    clients that `key --clients` made, all rows of `data` are sent, each as its client.
     """
-    known, identity = read_session(Path(session)), read_identity(Path(key))
+    known = read_session(Path(session))
+    if keys is not None:
+        if client is not None or key is not None or page is not None or data is None:
+            raise InputError("keys: needs data, and neither client, key nor page: every row is sent")
+        secrets = {name: each.signing for name, each in read_identities(Path(keys)).items()}
+        return submit_rows(known, secrets, _answers(data, known), patience, progress)
+    if client is None or key is None:
+        raise InputError("client: name the client and its key, or the keys of all clients of the file")
+    identity = read_identity(Path(key))
     if page is not None:
         run_page(known, client, identity.signing, page)  # until it is stopped
         return Submission(known.file.name, client, {})
     if data is None:
         raise InputError("data: name the CSV file with the answers, or the port of a page")
-    answers = read_answers(data)
-    if answers.questions != tuple(known.file.questions):
-        raise InputError(f"{data}: its questions are {', '.join(answers.questions)}; not those of the session")
+    answers = _answers(data, known)
     if client not in answers.clients:
         raise InputError(f"{data}: there is no row of client {client!r}")
     row = answers.values[answers.clients.index(client)].tolist()
     return submit_row(known, client, identity.signing, row, patience)
+
+
+def _answers(data: Path | str, session: Session) -> ClientAnswers:
+    answers = read_answers(data)
+    if answers.questions != tuple(session.file.questions):
+        raise InputError(f"{data}: its questions are {', '.join(answers.questions)}; not those of the session")
+    return answers
 
 
 def collect(session: Path | str, *, key: Path | str, out: Path | str | None = None) -> Collected:

@@ -234,7 +234,8 @@ def init(
     if as_json:
         print_json({**proposal.to_json(), "project": str(path)})
     else:
-        out.print(f"{path} written. Read it, edit it, then: safemargin release {path} --out release", soft_wrap=True)
+        first = "Answer the QUESTION in it" if "# QUESTION:" in proposal.text else "Read it, edit it"
+        out.print(f"{path} written. {first}, then: safemargin release {path} --out release", soft_wrap=True)
 
 
 def lock(

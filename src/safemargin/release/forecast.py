@@ -116,8 +116,6 @@ class Forecast(Result):
     people_exact_spread: tuple[float, float] = (0.0, 0.0)
     """The 5th and the 95th of 100 draws, ordered by the share of people in exact groups."""
     notes: tuple[str, ...] = ()
-    waves: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
-    """Where a ledger is named: the share of people in exact groups of a second wave, by turnover and by answers."""
 
     def to_json(self) -> Document:
         """The document of `forecast --json`."""
@@ -126,7 +124,7 @@ class Forecast(Result):
             name: {s: list(chance.interval) for s, chance in states.items()} for name, states in self.tables.items()
         }
         groups = {axis: {name: c.share for name, c in listed.items()} for axis, listed in self.groups.items()}
-        document: Document = {
+        return {
             "schema": SCHEMA,
             "people": self.people,
             "assumed": self.assumed,
@@ -141,7 +139,6 @@ class Forecast(Result):
             "published": {"share": self.published.share, "interval": list(self.published.interval)},
             "notes": list(self.notes),
         }
-        return document | ({"waves": {name: dict(kinds) for name, kinds in self.waves.items()}} if self.waves else {})
 
     def to_report(self) -> Report:
         """The forecast on a page or in a terminal."""

@@ -46,7 +46,6 @@ def forecast_report(forecast: "Forecast") -> Report:
         _certain_section(forecast),
         _chances_section(forecast),
         _groups_section(forecast),
-        _waves_section(forecast),
         Section(
             "What is assumed",
             forecast.assumed,
@@ -141,14 +140,3 @@ def _groups_section(forecast: "Forecast") -> Part:
         grid = Grid(("category", "people", "exact by itself"), rows, most=MOST_GROUPS, sortable=True)
         folds.append(Fold(summary, grid, is_open=sure < len(groups)))
     return OnPage(Section("Every group", *folds))
-
-
-def _waves_section(forecast: "Forecast") -> Part:
-    if not forecast.waves:
-        return None
-    rows = [(turnover, percent(kinds["new"]), percent(kinds["kept"])) for turnover, kinds in forecast.waves.items()]
-    words = (
-        "People in exact groups of a second release about the same people, of whom so many left and as many came. With "
-        'answers = "kept" both releases are held together, with "new" people were asked again.'
-    )
-    return Section("A second wave", words, Grid(("turnover", 'answers = "new"', 'answers = "kept"'), rows))
