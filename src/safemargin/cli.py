@@ -49,11 +49,13 @@ MENU = {
     "Publish": {
         "demo": MenuEntry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
         "open": MenuEntry("web.cli:open_command", "Open the workbench in your browser, on this machine alone"),
-        "init": MenuEntry("release.cli:init", "Write a first project file for a data file"),
-        "forecast": MenuEntry("release.cli:forecast", "Read off the roll what a release will cost, before the count"),
+        "init": MenuEntry("release.init_cli:init", "Write a first project file for a data file"),
+        "forecast": MenuEntry(
+            "release.forecast_cli:forecast", "Read off the roll what a release will cost, before the count"
+        ),
         "lock": MenuEntry("release.cli:lock", "Lock the limits of a project before the count"),
         "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
-        "compare": MenuEntry("release.cli:compare", "Measure other ways to publish the same data"),
+        "compare": MenuEntry("release.compare_cli:compare", "Measure other ways to publish the same data"),
         "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
         "sign": MenuEntry("verify.cli:sign", "Sign published tables with the key of the office"),
         "ledger": MenuEntry("release.cli:ledger", "List earlier releases about the same population"),
@@ -63,7 +65,7 @@ MENU = {
     "Check": {
         "audit": MenuEntry("audit.cli:audit", "Attack published tables, ours or not"),
         "bound": MenuEntry("release.bound_cli:bound", "Show what could be inferred about each cell"),
-        "growth": MenuEntry("release.cli:growth", "Measure where disclosure begins as tables grow"),
+        "growth": MenuEntry("release.growth_cli:growth", "Measure where disclosure begins as tables grow"),
         "fiber": MenuEntry("fiber.cli:fiber", "Count, list or sample every consistent table"),
         "verify": MenuEntry("verify.cli:verify", "Verify a certificate with integer addition alone"),
     },

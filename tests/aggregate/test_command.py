@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from commands import Run, in_process
+from evidence import EVERYTHING
 from safemargin.aggregate.answers import read_answers
 from safemargin.aggregate.backends import BACKENDS
 from safemargin.aggregate.sum import sum as aggregate_sum
 from safemargin.aggregate.sum import write_tally
 from safemargin.core import InputError
 
+CLIENTS = "50000" if EVERYTHING else "10000"
 BITS = "client,q1,q2\na,1,0\nb,1,1\nc,0,1\nd,1,0\ne,1,1\nf,0,0\n"
 
 
@@ -119,9 +121,9 @@ def test_ledger_remembers_sets(run: Run, bits: Path, tmp_path: Path) -> None:
 
 
 def test_many_clients_in_one_process(run: Run) -> None:
-    ran = run("aggregate", "rehearse", "--clients", "50000", "--bits", "4", "--one-process", "--json")
+    ran = run("aggregate", "rehearse", "--clients", CLIENTS, "--bits", "4", "--one-process", "--json")
     document = json.loads(ran.out)
-    assert ran.code == 0 and document["exact"] and document["counted"] == 50_000
+    assert ran.code == 0 and document["exact"] and document["counted"] == int(CLIENTS)
 
 
 def test_rows_and_files_give_the_same_answers(bits: Path) -> None:

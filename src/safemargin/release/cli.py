@@ -7,12 +7,7 @@ import typer
 
 from safemargin.core import InputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder, stale_drafts
-from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
-from safemargin.release.compare.compare import compare as run_compare
 from safemargin.release.draft import Draft
-from safemargin.release.forecast import forecast as run_forecast
-from safemargin.release.growth import growth as run_growth
-from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
 from safemargin.release.lock import lock as run_lock
 from safemargin.release.project import Project
@@ -141,101 +136,6 @@ def _print(result: Release | Draft, folder: Path, as_json: bool, explain: bool =
     draft = result if isinstance(result, Draft) else result.draft
     if not draft.preview or draft.total_exposes:
         raise typer.Exit(1)
-
-
-def compare(
-    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
-    epsilon: Annotated[
-        list[float] | None, typer.Option(help="Loss of global differential privacy; repeatable. Default: 0.1, 1, 10.")
-    ] = None,
-    threshold: Annotated[
-        int, typer.Option(help="Smallest count that suppression prints; smallest group of coarsening.")
-    ] = THRESHOLD,
-    draws: Annotated[int, typer.Option(help="Number of noise draws; errors are means.")] = DRAWS,
-    seed_free: Annotated[
-        bool, typer.Option("--seed-free", help="Draw fresh record keys, not the same ones in every run.")
-    ] = False,
-    page: Page = None,
-    as_json: Json = False,
-) -> None:
-    """Measure ways to publish on your own data: global DP, suppression, coarsening, cell keys, and safemargin.
-
-    Example: safemargin compare project.toml --epsilon 0.5 --epsilon 2 --out comparison.html
-    """
-    check_page(page)
-    with progress_bar("starting") as progress:
-        comparison = run_compare(
-            Project.load(project),
-            epsilons=epsilon or EPSILONS,
-            threshold=threshold,
-            draws=draws,
-            seed=None if seed_free else 0,
-            progress=progress,
-        )
-    print_result(comparison, as_json, page)
-
-
-def forecast(
-    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
-    votes: Annotated[Path | None, typer.Option(help="Data of last year, read as the project reads its own.")] = None,
-    shares: Annotated[str | None, typer.Option(help="Shares of the answers, e.g. yes=.6,no=.4.")] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="How often answers are drawn; 0: only what the roll settles.")
-    ] = None,
-    page: Page = None,
-    as_json: Json = False,
-) -> None:
-    """Read off the roll which groups will be merged, and how likely each table is exact, merged or lost.
-
-    Example: safemargin forecast project.toml --shares yes=.6,no=.4 --out forecast.html
-    """
-    check_page(page)
-    with progress_bar("starting") as progress:
-        result = run_forecast(Project.load(project), votes=votes, shares=shares, draws=draws, progress=progress)
-    print_result(result, as_json, page)
-
-
-def growth(
-    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
-    order: Annotated[int, typer.Option(help="Largest number of axes in a table.")] = 3,
-    axes: Annotated[int, typer.Option(help="Largest number of axes that are looked at together.")] = 4,
-    page: Page = None,
-    as_json: Json = False,
-) -> None:
-    """Measure where disclosure begins as more axes and larger tables of your own data are published exactly.
-
-    Example: safemargin growth project.toml --order 2 --out growth.html
-    """
-    check_page(page)
-    with progress_bar("starting") as progress:
-        result = run_growth(Project.load(project), order=order, axes=axes, progress=progress)
-    print_result(result, as_json, page)
-
-
-def init(
-    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines, SQLite, PX, Excel, SPSS or Stata file.")],
-    out_file: Annotated[
-        Path | None, typer.Option("--out", help="Project file to write. Default: project.toml in the current folder.")
-    ] = None,
-    answer: Annotated[str | None, typer.Option(help="Column with the answer.")] = None,
-    answers: Annotated[
-        str | None, typer.Option(help="Columns of several questions, e.g. q1,q2 or a pattern such as 'q*'.")
-    ] = None,
-    count: Annotated[str | None, typer.Option(help="Column with the number of people a row stands for.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8, e.g. cp1252.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Look at the columns of a data file and write a commented project file to edit.
-
-    Example: safemargin init voters.csv --answer vote
-    """
-    proposal = run_init(data, answer=answer, answers=answers, count=count, encoding=encoding)
-    path = proposal.write(out_file)
-    if as_json:
-        print_json({**proposal.to_json(), "project": str(path)})
-    else:
-        first = "Answer the QUESTION in it" if "# QUESTION:" in proposal.text else "Read it, edit it"
-        out.print(f"{path} written. {first}, then: safemargin release {path} --out release", soft_wrap=True)
 
 
 def lock(
