@@ -3,19 +3,15 @@
     python safemargin_verify.py published --auditors auditors
 
 A release prints counts of answers by group and states what nobody can infer from them; this program checks that. It
-shares no code with the program that made the release; docs/certificate.md describes every file it reads.
-
-Objects
+shares no code with the program that made the release; docs/certificate.md describes every file it reads. Objects:
     profile     one category per axis, with N > 0 people on the roll
     table       one published file: groups of categories of some axes, an option, a count or a gap
     witness     counts of every option in every profile that add up to every published count: answers that could be true
     move        changes of one witness that leave every published count: another witness
     secret      a set of options; its ceiling is the share of a group that may be inferred to have chosen within it
     cell        people with the same category on each of some axes, or in the same published group
-
-What an onlooker infers is true in every witness. `Proof.check_level` has the condition of a safe cell, section 5 of
-docs/certificate.md why it suffices. Outcomes: holds (exit 0: the printed statement was checked); fails (1: findings say
-why); not checked (3: the files agree, but the statement needs what was not given). A wrong call ends with 2.
+What an onlooker infers is true in every witness; section 5 of docs/certificate.md says why `check_level` suffices.
+Outcomes: holds (exit 0: the printed statement was checked), fails (1), not checked (3); a wrong call ends with 2.
 """
 
 from __future__ import annotations
@@ -89,8 +85,7 @@ def read_folder(path: str) -> Files:
     refuse(os.path.islink(path) or not os.path.isdir(path), f"{path}: is not a folder")
     for name in sorted(os.listdir(path)):
         place = os.path.join(path, name)
-        wrong = os.path.islink(place) or not os.path.isfile(place)
-        refuse(wrong, f"{name}: is a link or a folder; a folder of a release holds files only")
+        refuse(os.path.islink(place) or not os.path.isfile(place), f"{name}: is a link or a folder, not a file")
         refuse(os.path.getsize(place) > LARGEST, f"{name}: is larger than {LARGEST:,} bytes")
         with open(place, "rb") as file:
             files[name] = file.read()
@@ -140,8 +135,7 @@ def parse_csv(name: str, content: bytes) -> list[dict[str, Any]]:
     except csv.Error:
         raise Finding(f"{name}: is not CSV") from None
     refuse(not lines or len(set(lines[0])) < len(lines[0]), f"{name}: has no columns, or two of one name")
-    wrong = any(len(line) != len(lines[0]) for line in lines)
-    refuse(wrong, f"{name}: a row has more or fewer fields than there are columns")
+    refuse(any(len(line) != len(lines[0]) for line in lines), f"{name}: a row has more or fewer fields than columns")
     return [dict(zip(lines[0], (field or None for field in line))) for line in lines[1:]]
 
 
@@ -185,8 +179,7 @@ def fraction(holder: Any, key: str, where: str) -> Fraction:
     """An exact number between 0 and 1, written as `numerator/denominator` in lowest terms."""
     text = member(holder, key, str, where)
     value = Fraction(text) if re.fullmatch(r"[0-9]{1,40}/[1-9][0-9]{0,39}", text) else Fraction(-1)
-    wrong = not 0 <= value <= 1 or written(value) != text
-    refuse(wrong, f"{where}: {key}: {text[:60]!r} is no fraction between 0 and 1 in lowest terms")
+    refuse(not 0 <= value <= 1 or written(value) != text, f"{where}: {key}: is no fraction from 0 to 1 in lowest terms")
     return value
 
 
@@ -202,9 +195,8 @@ def check_hashes(files: Files, place: str, signature: str = "") -> dict[str, Any
     return dict(manifest)
 
 
-def check_files(files: Files, result: Result) -> dict[str, Any]:
+def check_files(files: Files, manifest: dict[str, Any]) -> dict[str, Any]:
     """The certificate of a published folder whose manifest names the same files and states the same."""
-    manifest = check_hashes(files, "", SIGNATURE)
     refuse(CERTIFICATE not in files or PAGE not in files, f"{CERTIFICATE} or {PAGE}: is missing")
     certificate = parse_json(CERTIFICATE, files[CERTIFICATE])
     for name, document in ((MANIFEST, manifest), (CERTIFICATE, certificate)):
@@ -218,12 +210,12 @@ def check_files(files: Files, result: Result) -> dict[str, Any]:
     once = {**hashes, **others} == manifest["files"] and len(manifest["files"]) == sum(map(len, [others, *listed]))
     refuse(not once, f"{MANIFEST}: names other files or hashes than the certificate")
     target = member(manifest, "target", dict, MANIFEST)
-    beta = written(Fraction(member(target, "beta", float, MANIFEST)).limit_denominator(10**9))
-    stated = {"sensitive": {}, **manifest, **target, "beta": beta, "rule": {"label": manifest.get("rule")}}
+    apart = abs(member(target, "beta", float, MANIFEST) - float(fraction(certificate["target"], "beta", "target")))
+    refuse(not apart < 1e-12, f"{MANIFEST}: states another beta than the certificate")
+    stated = {"sensitive": {}, **manifest, **target, "rule": {"label": manifest.get("rule")}}
     wanted = {**certificate, **certificate["target"]}
-    for key in ("title", "statement", "auditors", "rule", "beta", "kappa", "tau", "sensitive"):
+    for key in ("title", "statement", "auditors", "rule", "kappa", "tau", "sensitive"):
         refuse(not same(stated.get(key), wanted.get(key)), f"{MANIFEST}: states another {key} than the certificate")
-    result.files = len(manifest["files"])
     return dict(certificate)
 
 
@@ -235,8 +227,7 @@ class Table:
         where = f"{CERTIFICATE}: tables"
         self.name = member(only(stated, "name axes groups files", where), "name", str, where)
         self.axes = texts(member(stated, "axes", list, where), where)
-        reserved = {"question", "option", "count", "status"} & set(self.axes)
-        refuse(reserved, f"{where}: an axis has the name of another column")
+        refuse({"question", "option", "count", "status"} & set(self.axes), f"{where}: an axis is called like a column")
         groups = member(stated, "groups", list, where)
         refuse(len(groups) != len(self.axes), f"{where}: {self.name}: has groups of other axes")
         self.labels = [list(expect(each, dict, where)) for each in groups]
@@ -401,6 +392,8 @@ def checked_sets(certificate: Mapping[str, Any], tables: Sequence[Any]) -> list[
 
 # 3. The statement: a function of the fields, so that nothing can be stated that is not a field, and no field twice.
 FORMAT_NOTE = "that {} prints the same as the other formats of its table."
+KEY_NOTE = "who made the files: without a signature and a key, they agree with each other at most."
+KIND_NOTE = "what an onlooker can infer: a folder of kind {} has no certificate of a release."
 FIGURES_NOTE = "that the files of derived figures follow from the tables."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
 
@@ -432,7 +425,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {counts} can be "
     yield f"inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these limits, "
     yield f"as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
-    sensitive = [f"{axis} {name}" for axis, names in sorted(target["sensitive"].items()) for name in sorted(names)]
+    sensitive = [f"{axis} {name}" for axis, names in target["sensitive"].items() for name in names]
     if sensitive:
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
         yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {near}."
@@ -478,7 +471,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
 def _claim(question: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[str, str, str]:
     """The limits of one question in words, of which counts they speak, and what is not protected."""
     beta, kappa, options = Fraction(target["beta"]), target["kappa"], question["options"]
-    low, high = f"{float(100 * beta):g} %", f"{float(100 * (1 - beta)):g} %"
+    low, high = percent(beta), percent(1 - beta)
     shares = {frozenset(each["options"]): Fraction(each["share"]) for each in question["secrets"]}
     every, singles = frozenset(options), [frozenset([option]) for option in options]
     above = [option for option in options if frozenset([option]) in shares]
@@ -507,6 +500,11 @@ def _claim(question: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[str,
         listed += ["that nobody chose an option", "that all chose among several"]
         listed += [f'and small counts in groups of {kappa:,} people or more (secrets = "both" asks for the first)']
     return text + least, "A count above 0 of these", f" Not protected: {', '.join(listed)}." if listed else ""
+
+
+def percent(share: Fraction) -> str:  # nine digits behind the point, without zeros at the end
+    whole, part = divmod((200 * 10**9 * share.numerator + share.denominator) // (2 * share.denominator), 10**9)
+    return f"{whole}.{part:09}".rstrip("0").rstrip(".") + " %"
 
 
 def quoted(names: Iterable[str], between: str = " or ") -> str:
@@ -572,8 +570,7 @@ class Proof:
     def __init__(self, question: Question, roll: Roll, tables: Sequence[Table], target: Mapping[str, Any]) -> None:
         self.question, self.roll, self.target = question, roll, target
         self.tables = tables = [table for table in tables if question.name in table.printed]
-        self.count = len(question.options)
-        people = sum(roll.people)
+        self.count, people = len(question.options), sum(roll.people)
         refuse(people != question.people, f"{ROLL}: has {people:,} people; the certificate says {question.people:,}")
         self.levels_of = [self._published(table) for table in tables]
         # What every witness must add up to, by option and cell; None where anything will do.
@@ -713,8 +710,8 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
     mark = hashlib.sha256(auditors[MANIFEST]).hexdigest()
     refuse(mark != stated["auditors"], "auditors: is not the folder that the certificate commits to")
     salt = member(only({"reason": "", **manifest}, "schema kind salt files reason", MANIFEST), "salt", str, MANIFEST)
-    wrong = not same(manifest, {**manifest, "schema": SCHEMA, "kind": "auditors"}) or len(salt) != 64
-    refuse(wrong, f"auditors/{MANIFEST}: states something else, or has no salt")
+    agree = same(manifest, {**manifest, "schema": SCHEMA, "kind": "auditors"}) and len(salt) == 64
+    refuse(not agree, f"auditors/{MANIFEST}: states something else, or has no salt")
     if WITNESSES not in auditors:
         into.unchecked.append(f"the statement: {member(manifest, 'reason', str, MANIFEST)}.")
         return
@@ -741,9 +738,7 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
         for level in proof.levels(checked_sets(stated, proof.tables)):
             missing = proof.check_level(level)
             first = [level.keys[level.cell_of.index(cell)] for cell in missing[:1]]
-            refuse(
-                missing, f"{WITNESSES}: does not show {len(missing):,} counts within the limits ({level.name} {first})"
-            )
+            refuse(missing, f"{WITNESSES}: does not show {len(missing):,} counts within limits ({level.name} {first})")
             into.cells += level.count * (len(question.secrets) + len(question.least))
         into.tables += len(proof.witnesses)
         into.moves += len(proof.moves)
@@ -768,8 +763,7 @@ def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
 
 
 # 5. The signature: Ed25519 (RFC 8032) in the format of minisign, over the BLAKE2b hash of the manifest.
-PRIME = 2**255 - 19
-ORDER = 2**252 + 27742317777372353535851937790883648493
+PRIME, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
 Point = tuple[int, int, int, int]
 
@@ -815,8 +809,10 @@ def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     return not any((left[i] * right[2] - right[i] * left[2]) % PRIME for i in (0, 1))
 
 
-def check_signature(files: Files, key: bytes) -> None:
-    """The manifest is signed with this public key, and so is the comment that says so."""
+def check_signature(files: Files, key: bytes | None) -> None:
+    """The manifest is signed with this public key, if there is one, and so is the comment that says so."""
+    if key is None:
+        return
     lines = decoded("key", key).splitlines()
     public = _unpacked("key", lines[-1] if len(lines) in (1, 2) else "", 2 + 8 + 32)  # algorithm, id, key
     refuse(public[:2] != b"Ed", "key: is not a public key of minisign")
@@ -842,11 +838,16 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
     """Check a published folder, with the folder for auditors if it is at hand; both as bytes by file name."""
     result = Result()
     try:
-        certificate = check_files(files, result)
+        manifest = check_hashes(files, "", SIGNATURE)
+        result.files, kind = len(manifest["files"]), manifest.get("kind")
+        result.unchecked += [KEY_NOTE] if key is None else []
+        check_signature(files, key)
+        if same(manifest.get("schema"), 1) and isinstance(kind, str) and kind != "release":  # of another command
+            result.unchecked.append(KIND_NOTE.format(quoted([kind])))
+            return result
+        certificate = check_files(files, manifest)
         questions, tables = check_certificate(certificate, files, result)
         check_page(files[PAGE], tables, result)
-        if key is not None:
-            check_signature(files, key)
         if auditors is not None:
             check_auditors(certificate, auditors, questions, tables, result)
             if roll is not None:  # it may have an apostrophe before labels that a spreadsheet would run
@@ -855,7 +856,6 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
                 refuse(not agree, "roll: has other people than the one in the folder for auditors")
         notes = [  # what the files do not show, or what was not given
             (auditors is None, "the statement: it needs the folder `auditors`, for those who may hold it."),
-            (key is None, "who made the files: without a signature and a key, they agree with each other at most."),
             (certificate["rule"]["label"] == "rerun", RULE_NOTE),
             (certificate.get("figures"), FIGURES_NOTE),
             (certificate["noise"], "how the noise was drawn, and what noised counts disclose."),

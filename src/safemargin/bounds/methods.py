@@ -15,6 +15,7 @@ from safemargin.bounds.grid import junction
 from safemargin.bounds.mend import Mender, attain_by_mending, can_mend
 from safemargin.bounds.programs import (
     attain_by_programs,
+    is_many_cycles,
     near_optimum,
     nearby,
     program_budget,
@@ -199,6 +200,8 @@ def _pull(task: Certifying) -> None:
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
         if stuck and left <= EFFORT.few_ends_to_solve and known.size > EFFORT.presolved_counts and _can_solve(task):
+            break
+        if stuck and is_many_cycles(known):  # few people in many releases: one program is quicker than one repair
             break
         if rounder.scaling is not None:
             random_walk(task.levels, known, task.reach, tables, generator)

@@ -300,11 +300,17 @@ def _harvest(known: System, search: Search, values: FloatArray) -> None:
         search.take(counts)
 
 
+def is_many_cycles(known: System) -> bool:
+    """Whether few unknowns are in many tables, as those of one small population in one release after the other."""
+    return len(known.blocks) > EFFORT.many_blocks and known.size <= EFFORT.changed_early
+
+
 def program_budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     # Options that share the people of a profile tie their columns together: they are charged with their square.
     work = known.size * (known.free**2)
-    if len(known.blocks) > EFFORT.many_blocks:  # rows and steps of the simplex method both grow with the blocks
+    # Rows and steps of the simplex method both grow with the blocks.
+    if len(known.blocks) > EFFORT.many_blocks and not is_many_cycles(known):
         work *= (len(known.blocks) // 4) ** 2
     return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 

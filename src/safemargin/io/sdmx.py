@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 from safemargin.core import InputError
-from safemargin.io.rows import AMOUNTS, PROTECTION, VALUE, Sheet
+from safemargin.io.rows import AMOUNTS, PROTECTION, VALUE, Sheet, is_number
 
 FRAME = frozenset(
     ["DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "LAST UPDATE", VALUE, "OBS_STATUS"]
@@ -33,7 +33,7 @@ def of_observations(sheet: Sheet, count: str) -> Sheet:
 
     A value that is absent is suppressed. `_T` is the total of a dimension, as in every table with its margins.
     """
-    if VALUE not in sheet.columns or count in sheet.columns:
+    if VALUE not in sheet.columns or count in sheet.columns or _has_symbols(sheet):
         return sheet
     values, base = _in_units(sheet)
     dimensions = {name: texts for name, texts in sheet.columns.items() if name not in FRAME and len(set(texts)) > 1}
@@ -48,6 +48,13 @@ def of_observations(sheet: Sheet, count: str) -> Sheet:
     notes = [] if PROTECTION in sheet.columns else _notes(sheet)
     counted = {**dimensions, count: values, "status": status}
     return replace(sheet, columns=counted, base=base, notes=(*sheet.notes, *notes))
+
+
+def _has_symbols(sheet: Sheet) -> bool:
+    """Whether values have signs in place of numbers, or between thousands: a table as it is found, without units."""
+    if {"UNIT_MULT", "UNIT_MEASURE", PROTECTION} & set(sheet.columns):
+        return False
+    return any(text.strip() and not is_number(text) for text in map(str, sheet.columns[VALUE]))
 
 
 def _notes(sheet: Sheet) -> list[str]:

@@ -97,7 +97,7 @@ class _Axes:
 
 def _target(target: Target) -> Fields:
     sensitive: dict[str, list[str]] = {}
-    for axis, category in target.sensitive:
+    for axis, category in sorted(target.sensitive):
         sensitive.setdefault(axis, []).append(category)
     beta = Fraction(target.beta).limit_denominator(10**9)
     return {"beta": checker.written(beta), "kappa": target.kappa, "tau": target.tau, "sensitive": sensitive}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import combinations
 
 from safemargin.core import InputError
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
@@ -28,7 +29,8 @@ STATUS = (
 )
 NOTES = (
     *("note", "notes", "footnote", "footnotes", "comment", "comments", "remark", "remarks", "bemerkung"),
-    *("anmerkung", "source"),
+    *("anmerkung", "source", "remarque", "remarques", "hinweis", "observación", "observaciones", "nota", "notas"),
+    *("uwagi", "anmärkning", "opmerking", "opmerkingen", "merknad", "poznámka", "備考", "примечание"),
 )
 SHARES = re.compile(
     r"%|\bper ?cent|\bpct\b|prozent|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
@@ -44,6 +46,7 @@ LABELS = re.compile(
     r"grade|zip|plz|postcode|rank|geo|nuts|nace|isco|household size|size)$",
     re.I,
 )
+_CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}")
 RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))
 INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
@@ -119,6 +122,8 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
         found.labels.sort()
     else:
         _by_itself(frame, found, texts, measured, plain)
+    if not labels:
+        found.labels = _without_codes(frame, found)
     if not found.counts and found.ends is None:
         raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")
     for c in found.labels:
@@ -214,8 +219,10 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
     for c in texts:
         filled = sum(frame.grid.rows[r][c] is not None for r in frame.body)
         numbers = sum(frame.values[r, c].kind == "number" for r in frame.body)
-        if filled == 0 or (c > last >= 0 and any(t < last for t in texts) and (
+        left = [t for t in texts if t < last]
+        if filled == 0 or (c > last >= 0 and left and (
             found.name(c).lower() in NOTES or filled * 2 < len(frame.body) or not found.name(c)
+            or (_distinct(frame, left) and len({shown(frame.grid.rows[r][c]) for r in frame.body}) < len(frame.body))
         )):  # fmt: skip
             found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
             continue
@@ -255,6 +262,30 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
     if re.search(r"[ _.-]", name.strip()):
         return re.search(r"(?:code|id|nr|zip|plz|postcode|nuts|nace|isco)$", name, re.I) is not None
     return True
+
+
+def _without_codes(frame: Frame, found: TableColumns) -> list[int]:
+    """The label columns less those that say of every row the same as another one: `E06000001` beside `Hartlepool`.
+
+    Two columns are one axis if each label of one goes with one label of the other. The one with names stays.
+    """
+    kept = list(found.labels)
+    for first, second in combinations(found.labels, 2):
+        if first not in kept or second not in kept or len(kept) < 2:
+            continue
+        pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in frame.body}
+        pairs.discard(("", ""))
+        size = len(pairs)
+        if size < 2 or any("" in pair for pair in pairs) or {len({p[i] for p in pairs}) for i in (0, 1)} != {size}:
+            continue
+        coded = [all(_CODED.fullmatch(pair[i]) for pair in pairs) for i in (0, 1)]
+        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in pairs) * 2 > size for i in (0, 1)]
+        if coded[0] == coded[1] or not named[coded[0]]:  # two columns of names may be two axes
+            continue
+        gone, stays = (first, second) if coded[0] else (second, first)
+        kept.remove(gone)
+        found.notes.append(f"column {found.name(gone)!r} says the same as {found.name(stays)!r}")
+    return kept
 
 
 def _repeats(frame: Frame, column: int) -> bool:

@@ -9,10 +9,11 @@ frozenset({'-'})
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from safemargin.core import UNBOUNDED
+from safemargin.io.reading.symbols import explanation
 from safemargin.io.reading.values import DASHES, MONEY, SYMBOLS
 
 _FEWER = (
@@ -79,11 +80,17 @@ class Explained:
     """Words that say that the table holds amounts, not counts."""
 
 
-def explained(texts: Sequence[str]) -> Explained:
-    """What titles and footnotes say."""
+def explained(texts: Sequence[str], symbols: Collection[str] = ()) -> Explained:
+    """What titles and footnotes say; `symbols` are signs of this file that stand in place of counts."""
     gaps: dict[str, tuple[int, int]] = {}
     zeros: set[str] = set()
     base, unit, amounts, is_random = 0, 1, "", False
+    for sign in symbols:
+        for words in filter(None, (explanation(sign, text) for text in texts)):
+            if (said := _range(words)) is not None:
+                gaps[sign] = said
+            elif _ZERO.search(words) and not _HIDDEN.search(words):
+                zeros.add(sign)
     for text in (part.strip() for whole in texts for part in _sentences(whole)):
         if match := _LEADING.fullmatch(text):
             symbol, words = match[1].lower(), match[2]

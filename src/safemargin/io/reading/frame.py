@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from safemargin.core import InputError
+from safemargin.core import UNBOUNDED, InputError
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
+from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
 YEARS = range(1800, 2201)
@@ -41,6 +42,8 @@ class Frame:
     values: dict[tuple[int, int], Value]
     measured: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+    """Signs taken for gaps that nothing explains."""
 
 
 def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", thousands: str = "") -> Frame:
@@ -52,6 +55,8 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
     texts = [cell for row in grid.rows for cell in row if isinstance(cell, str)]
     foreign = other_digits(texts) and not any(isinstance(cell, int | Decimal) for row in grid.rows for cell in row)
     style = replace(number_style(texts, decimal, thousands), other_digits=foreign)
+    known, guessed = own_symbols(grid, style)
+    style = replace(style, symbols=known | guessed)
     notes = list(grid.notes)
     if grid.head is not None and header is None:
         head, body, titles, footers = _typed_parts(grid)
@@ -79,6 +84,7 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
         values,
         _measured(grid, body, values),
         tuple(notes),
+        tuple(sorted(guessed)),
     )
 
 
@@ -112,7 +118,7 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         body_start = top + header
     else:
         if _names_columns(grid, stated, first, data):
-            first = next((r for r in data if r > first), first)
+            first = next((r for r in data if r > first and numeric[r]), first)
         first = _with_gaps_above(grid, stated, width, first)
         head = _head_above(grid, width, first)
         _check_counts_in_head(grid, stated, head, first)
@@ -174,12 +180,19 @@ def _with_gaps_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: S
         marked = any(kind in ("gap", "dash") for kind in kinds) and all(
             kind in ("gap", "dash", "empty") for kind in kinds
         )
+        marked = marked and not _are_bands([stated[first - 1][c] for c in columns])
         # Under names of all columns, a row with all labels and no number is one of the body.
         blank = len(labels) > 1 and set(kinds) == {"empty"} and named
         if not marked and not (blank and all(grid.rows[first - 1][c] is not None for c in labels)):
             break
         first -= 1
     return first
+
+
+def _are_bands(values: Sequence[Value]) -> bool:
+    """Whether cells are names of bands, each above the one before: `0-14`, `15-64`, `65+`; not ranges of counts."""
+    lows = [value.low for value in values if value.kind == "gap" and (value.low or value.high < UNBOUNDED)]
+    return len(lows) == len(values) > 1 and all(a < b for a, b in zip(lows, lows[1:], strict=False))
 
 
 def _head_above(grid: TextGrid, width: Sequence[int], first: int) -> list[int]:
@@ -270,5 +283,5 @@ def cut_rows(frame: Frame, rows: Sequence[int]) -> Frame:
     values = {(place[r], c): value for (r, c), value in frame.values.items() if r in place}
     head, body = tuple(place[r] for r in frame.head), tuple(place[r] for r in rows)
     return Frame(
-        grid, head, body, frame.titles, frame.footnotes, frame.style, values, frame.measured, frame.notes
+        grid, head, body, frame.titles, frame.footnotes, frame.style, values, frame.measured, frame.notes, frame.guessed
     )  # fmt: skip

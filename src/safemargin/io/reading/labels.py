@@ -78,7 +78,8 @@ def _one_column(frame: Frame, columns: TableColumns, name: str) -> Labels:
     (column,) = columns.labels
     rows = [r for r in frame.body if any(cell is not None for cell in frame.grid.rows[r])]
     label = {r: shown(frame.grid.rows[r][column]) for r in rows}
-    bare = [r for r in rows if label[r] and not _holds_counts(frame, columns, r)]
+    typed = frame.grid.head is not None  # a format with types has no headings: a null is a gap
+    bare = [r for r in rows if label[r] and not typed and not _holds_counts(frame, columns, r)]
     blank = sum(frame.values[r, c].kind == "empty" for r in rows if r not in bare for c in columns.counts)
     by_place = [r for r in bare if r + 1 in label and r + 1 not in bare]
     sections = _sections(rows, bare, label)

@@ -223,7 +223,9 @@ def read_grid(
     _keep_answers(frame, columns, reading)
     rows, across = row_labels(frame, columns), column_labels(frame, columns, across_names)
     _split_corner(rows, across)
-    said = explained([*frame.titles, *frame.footnotes])
+    said = explained([*frame.titles, *frame.footnotes], frame.style.symbols)
+    for sign in frame.guessed:
+        columns.doubts.append(f"{sign!r} stands in place of counts, and nothing says what it means: taken as a gap")
     if said.amounts and any(re.search(re.escape(said.amounts), title) for title in frame.titles):
         columns.doubts.append(f"the title says {said.amounts!r}: are these counts of people?")
     cells = find_cells(frame, columns, rows, across, said, reading)

@@ -111,11 +111,12 @@ def _shown_by_sums(outcome: Outcome, cells: SheetCells) -> bool:
 
 def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
     """Sums of counts as they are; if a total does not add up and all are multiples of one base, of rounded ones."""
+    printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
+    found = 0 if base or context.trusted else likely_base(printed)
     try:
-        return _filled(cells, context, *_widened(cells, base, context.random), base)
+        outcome = _filled(cells, context, *_widened(cells, base, context.random), base)
+        return _as_rounded(cells, context, outcome, found) if found else outcome
     except NotASum as error:
-        printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
-        found = 0 if base else likely_base(printed)
         if found and error.off <= found * (error.parts + 1):
             outcome = _filled(cells, context, *_widened(cells, found, False), found)
             outcome.cells.notes.append(
@@ -129,6 +130,20 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
         raise InputError(
             f"{context.name}: {where}{error}; correct it, or say `totals` = none if it is no sum of the others"
         ) from None
+
+
+def _as_rounded(cells: SheetCells, context: Context, exact: Outcome, base: int) -> Outcome:
+    """Counts that are all multiples of one base: rounded if a total adds up then alone; else that is a doubt."""
+    if any(axis.unsure for axis in exact.sums):
+        try:
+            outcome = _filled(cells, context, *_widened(cells, base, False), base)
+        except NotASum:
+            return exact
+        if not any(axis.unsure for axis in outcome.sums):
+            outcome.cells.notes.append(f"all counts are multiples of {base} and totals do not add up: they are rounded")
+            return outcome
+    exact.cells.doubts.append(f"all counts are multiples of {base}: say whether they are rounded (--rounded {base})")
+    return exact
 
 
 def _leaving_out(cells: SheetCells, context: Context, base: int) -> Outcome | None:

@@ -17,6 +17,7 @@ from safemargin.core import UNBOUNDED, BoolArray, IntArray, row_keys
 
 TOTAL = "Total"
 STRONG = frozenset(
+    "úhrnem souhrn всі összes bendra kopsumma suma: "
     "total totals tot all _t sum sums overall everyone everybody everything insgesamt gesamt gesamtsumme "
     "summe zusammen "
     "ensemble totale totaux somme suma totaal totalt totalsumma yhteensä kaikki ogółem razem celkem "
@@ -44,6 +45,14 @@ WEAK = re.compile(
     re.I,
 )
 """Names of sums that are also names of categories: they are sums if the arithmetic says so."""
+LIKELY = re.compile(
+    r"(?:grand )?total\b.*|.*\btotal|both (?:sexes|genders)|ambos (?:sexos|géneros)|"
+    r"(?:all|alle|tous les|toutes les|todos los|todas las|tutti i|tutte le|wszystkie) "
+    r"(?!other|übrigen|anderen|autres|otr[oa]s|altr[ie]|inne)\w+(?: (?:groups?|years))?|"
+    r".+ insgesamt|insgesamt .+|ensemble .+|totaal .+|totalt .+|totale .+|celkem .+|ogółem .+|razem .+|всего .+",
+    re.I,
+)
+"""Names of sums that other things hardly have: `All persons`, `Total - all`; sums where nothing speaks against it."""
 PARTIAL = re.compile(
     r"(?:sub-?totals?|zwischensumme|sous-?totaux?|subtotale|deelsom|delsumma|of which|davon|dont)\b", re.I
 )

@@ -12,7 +12,8 @@ import numpy as np
 
 from safemargin.core import JOINER, IntArray
 from safemargin.io.reading.options import NO_TOTALS
-from safemargin.io.reading.sums import PARTIAL, WEAK, Rows, Test, is_strong, strong_among
+from safemargin.io.reading.segments import segmented
+from safemargin.io.reading.sums import LIKELY, PARTIAL, WEAK, Rows, Test, is_strong, strong_among
 
 ENOUGH = 3.0
 """Evidence at which arithmetic alone makes a label a sum: a chance of one in a thousand that it is none."""
@@ -28,6 +29,8 @@ class AxisSums:
     splits: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     partial: list[int] = field(default_factory=list)
     """Labels whose listed parts are not all of them."""
+    unsure: list[int] = field(default_factory=list)
+    """Labels with the name of a sum that the others do not add up to."""
     tested: int = 0
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -85,6 +88,13 @@ def find_sums(
         _search(rows, axis, labels, found, taken, named)
         parts = [code for code in range(len(labels)) if code != named and code not in taken]
         test = rows.test(axis, named, parts) if parts else test
+    if not test.fits and parts and (blocks := segmented(rows, axis, named, parts)) is not None:
+        found.splits += blocks.splits
+        if not blocks.is_only:
+            wholes = ", ".join(repr(labels[parent]) for parent, _ in blocks.splits[:3])
+            found.doubts.append(f"{name}: {wholes} may add up others, in more than one way")
+        parts = [code for code in parts if code not in blocks.inside]
+        test = rows.test(axis, named, parts)
     return _settled(rows, axis, name, labels, found, named, parts, test, stated, place)
 
 
@@ -94,7 +104,7 @@ def _settled(
 ) -> AxisSums:  # fmt: skip
     label = labels[named]
     sure = bool(stated) or is_strong(label)
-    if test.fits and not test.tested and not sure and not found.doubts:
+    if test.fits and not test.tested and not (sure or LIKELY.fullmatch(label.strip())) and not found.doubts:
         # Where nothing is printed that could speak against it, a name that categories have too says nothing.
         found.doubts.append(f"{name}: {label!r} may be a sum, and no row shows whether it is")
         return found
@@ -104,9 +114,10 @@ def _settled(
         found.short += [(named, tuple(parts), row) for row in test.short]
         return found
     if not sure:
-        if WEAK.fullmatch(label.strip()) and not re.fullmatch(
+        if (WEAK.fullmatch(label.strip()) or LIKELY.fullmatch(label.strip())) and not re.fullmatch(
             "[0-9]+|t|persons|people|population", label.strip(), re.I
         ):
+            found.unsure.append(named)
             found.doubts.append(f"{name}: {label!r} is called a sum, but the others do not add up to it")
         return found
     low, says = rows.shortfall(axis, named, parts, test.wrong)
@@ -126,6 +137,9 @@ def _named(labels: Sequence[str], stated: str) -> int | None:
     strong = [code for code in strong_among(labels) if not PARTIAL.match(labels[code])]
     if strong:
         return strong[-1] if strong[-1] == len(labels) - 1 else strong[0]
+    likely = [code for code, label in enumerate(labels) if LIKELY.fullmatch(label.strip())]
+    if len(likely) == 1 and likely[0] in (0, len(labels) - 1):
+        return likely[0]
     weak = [code for code, label in enumerate(labels) if WEAK.fullmatch(label.strip())]
     ends = [code for code in weak if code in (0, len(labels) - 1)]
     return ends[-1] if ends and len(labels) > 2 else None

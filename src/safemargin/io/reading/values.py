@@ -33,7 +33,7 @@ _FEWER = (
     r"(?:fewer than|less than|under|below|weniger als|unter|moins de|menos de|meno di|minder dan|færre end|"
     r"mniej niż|méně než)"
 )
-_BELOW = re.compile(rf"\(?(?:<|&lt;|{_FEWER}) ?([0-9]{{1,6}})\)?", re.I)
+_BELOW = re.compile(rf"\(?(?:n ?)?(?:<|&lt;|{_FEWER}) ?([0-9]{{1,6}})(?: [^\W\d]{{3,20}})?\)?", re.I)
 _AT_MOST = re.compile(r"\(?(?:≤|<=|=<|&le;|⩽|at most|up to|bis zu|höchstens|au plus) ?([0-9]{1,6})\)?", re.I)
 _RANGE = re.compile(r"[\[(]?([0-9]{1,6}) ?(?:-|–|—|to|bis|à|a|\.\.|…) ?([0-9]{1,6})[\])]?", re.I)
 _AT_LEAST = re.compile(r"\(?(?:>=|≥|⩾) ?([0-9]{1,6})\)?|([0-9]{1,6})\+", re.I)
@@ -60,6 +60,8 @@ class Style:
     thousands: str = ""
     ambiguous: str = ""
     """A number that could be read in two ways, where nothing else in the file says which."""
+    symbols: frozenset[str] = frozenset()
+    """Signs of this file, in small letters, that stand in place of counts, beside those of `SYMBOLS`."""
     other_digits: bool = False
     """Whether all numbers are in digits of another script."""
 
@@ -99,7 +101,7 @@ def read_value(cell: Cell, style: Style) -> Value:
         return Value("number", number)
     if text.endswith(("%", "‰")) and read_number(text[:-1].strip(), Style(_any_decimal(text), "")) is not None:
         return Value("share")
-    if text.lower() in SYMBOLS or re.fullmatch(r": ?[a-z]{1,2}", text):
+    if text.lower() in SYMBOLS or text.lower() in style.symbols or re.fullmatch(r": ?[a-z]{1,2}", text):
         return Value("gap", symbol=text)
     if (gap := _ranged(text)) is not None:
         return gap
