@@ -162,6 +162,9 @@ class Effort:
     few_pairs: float = 0.02
     # One such part of all classes of twins: open cells of several levels with fewer pieces are looked at together.
     batch_part: int = 4
+    # Pieces that are looked at together in any case: below, every call costs more than what it adds up. 601 people in
+    # 8 axes have 255 levels, and a look at all of them took 5 s, one level at a time, and takes 0.5 s.
+    batch_pieces: int = 5_000
 
     # --- many axes: sets of changes (birthday.py) ---------------------------------------------------------------------
     # Published blocks from which tables are mended by sets of changes; with fewer, exchanges of pairs nearly always do.
