@@ -77,5 +77,3 @@ def test_a_dead_module_is_found(tmp_path: Path) -> None:
         (tmp_path / "pack" / f"{name}.py").write_text(text)
     known = modules(tmp_path)
     assert set(known) - reached(["pack.face"], known) == {"pack.dead"}
-
-
