@@ -58,7 +58,6 @@ def soak(count: int, step: Callable[[int], None]) -> None:
 def test_many_releases_in_one_process(fast_folder: Path) -> None:
     def step(number: int) -> None:
         generator = random.Random(number)
-        of = generator.choice
         rows = [
             {
                 "site": generator.choice("NSW"),
