@@ -155,7 +155,8 @@ def _tables_of(
     reads, failed = [], []
     for grid in grids:
         try:
-            reads.append(read_grid(grid, count=count, option=option, axes=axes, skip=skip, reading=reading))
+            read = read_grid(grid, count=count, option=option, axes=axes, skip=skip, reading=reading, own=trusted)
+            reads.append(read)
         except InputError as error:
             failed.append((grid, error))
     if not reads or (failed and len(grids) == 1):

@@ -207,8 +207,9 @@ def read_grid(
     axes: tuple[str, ...] | None = None,
     skip: Sequence[tuple[str, str]] = (),
     reading: ReadingOptions | None = None,
+    own: bool = False,
 ) -> ReadTable:
-    """The table in a grid, found by what its cells hold."""
+    """The table in a grid, found by what its cells hold; `own` says that an office gives its own counts."""
     reading = reading or ReadingOptions()
     frame = find_frame(grid, reading.header, reading.decimal, reading.thousands)
     labels: tuple[str, ...] | None = axes or reading.row_names or None
@@ -230,7 +231,9 @@ def read_grid(
         columns.doubts.append(f"the title says {said.amounts!r}: are these counts of people?")
     cells = find_cells(frame, columns, rows, across, said, reading)
     base = said.base or (said.unit if said.unit > 1 else 0)
-    context = Context(grid.name, grid.word, reading, base, said.random, said.unit, ambiguous=frame.style.ambiguous)
+    context = Context(
+        grid.name, grid.word, reading, base, said.random, said.unit, ambiguous=frame.style.ambiguous, own=own
+    )
     outcome = settle(cells, context)
     _check_ambiguous(frame, outcome.tested, columns)
     if not (outcome.tested or reading.decimal or reading.thousands):

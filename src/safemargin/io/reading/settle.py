@@ -15,7 +15,7 @@ from safemargin.io.reading.cells import SheetCells
 from safemargin.io.reading.options import NO_TOTALS, ReadingOptions
 from safemargin.io.reading.sums import Rows
 from safemargin.io.reading.table import ReadAxis, ReadTable, TableForm
-from safemargin.io.reading.totals import AxisSums, NotASum, find_sums, likely_base
+from safemargin.io.reading.totals import AxisSums, NotASum, find_sums, is_rounded_surely, likely_base
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Context:
     """A number that is a thousand or a fraction."""
     of_tool: bool = False
     """Whether a tool of disclosure control wrote it: its totals are the true ones."""
+    own: bool = False
+    """Whether an office gives its own counts: round ones are what it counted."""
 
 
 @dataclass
@@ -115,7 +117,7 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
     found = 0 if base or context.trusted else likely_base(printed)
     try:
         outcome = _filled(cells, context, *_widened(cells, base, context.random), base)
-        return _as_rounded(cells, context, outcome, found) if found else outcome
+        return _as_rounded(cells, context, outcome, found) if found and not context.own else outcome
     except NotASum as error:
         if found and error.off <= found * (error.parts + 1):
             outcome = _filled(cells, context, *_widened(cells, found, False), found)
@@ -133,7 +135,11 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
 
 
 def _as_rounded(cells: SheetCells, context: Context, exact: Outcome, base: int) -> Outcome:
-    """Counts that are all multiples of one base: rounded if a total adds up then alone; else that is a doubt."""
+    """Counts that are all multiples of one base: rounded if a total adds up then alone; else a doubt where many are.
+
+    Let T be the tables with the printed counts and R those within the rounding of them. T is inside R, so what is open
+    in T is open in R: an all-clear for T holds for R. The doubt is about findings, which T may have and R not.
+    """
     if any(axis.unsure for axis in exact.sums):
         try:
             outcome = _filled(cells, context, *_widened(cells, base, False), base)
@@ -142,7 +148,9 @@ def _as_rounded(cells: SheetCells, context: Context, exact: Outcome, base: int) 
         if not any(axis.unsure for axis in outcome.sums):
             outcome.cells.notes.append(f"all counts are multiples of {base} and totals do not add up: they are rounded")
             return outcome
-    exact.cells.doubts.append(f"all counts are multiples of {base}: say whether they are rounded (--rounded {base})")
+    words = f"all counts are multiples of {base}: say whether they are rounded (--rounded {base})"
+    printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
+    (exact.cells.doubts if is_rounded_surely(printed, base) else exact.cells.notes).append(words)
     return exact
 
 

@@ -17,6 +17,8 @@ from safemargin.io.reading.sums import LIKELY, PARTIAL, WEAK, Rows, Test, is_str
 
 ENOUGH = 3.0
 """Evidence at which arithmetic alone makes a label a sum: a chance of one in a thousand that it is none."""
+MANY = 8
+"""Different counts that are multiples of one base before that is a doubt although totals add up."""
 MOST_TESTED, MOST_SEARCHED = 20_000_000, 400
 _CODE = re.compile(r"([A-Z]{0,3}[0-9.]{0,8})(?:[ \-–:_].*)?$")
 
@@ -299,3 +301,13 @@ def likely_base(values: IntArray, given: Sequence[int] = (1000, 500, 100, 50, 10
         if len(counts) * np.log10(base) >= 4 and not (counts % base).any():
             return base
     return 0
+
+
+def is_rounded_surely(values: IntArray, base: int) -> bool:
+    """Whether so many different counts are multiples of a base that neither chance nor a made-up example explains it.
+
+    >>> is_rounded_surely(np.array([100, 300]), 100), is_rounded_surely(5 * np.arange(1, 13), 5)
+    (False, True)
+    """
+    different = len(np.unique(values[values > 0]))
+    return different >= MANY and different * np.log10(base) >= 2 * ENOUGH
