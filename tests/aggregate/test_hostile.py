@@ -18,8 +18,8 @@ from safemargin.aggregate.server import collect_sum as collect
 from safemargin.aggregate.session import SessionParty, encode_numbers
 from safemargin.aggregate.session_file import SessionFile, make_session
 from safemargin.aggregate.sets import set_digest
-from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
+from safemargin.parties.signature import VERSION, public_hex, sign
 
 NAMES = [f"c{number}" for number in range(6)]
 VALUES = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [1, 1]])

@@ -24,18 +24,20 @@ from starlette.testclient import TestClient
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.batch import Submissions
 from safemargin.aggregate.drive import LIES
-from safemargin.aggregate.identity import Identity, make_certificate, new_identity, read_identity
+from safemargin.aggregate.identity import Identity, new_identity, read_identity
 from safemargin.aggregate.party import make_app
 from safemargin.aggregate.processes import COMMAND
-from safemargin.aggregate.rehearse import free_ports, run_session
+from safemargin.aggregate.rehearse import run_session
 from safemargin.aggregate.run import collect, key, plan, submit
 from safemargin.aggregate.server import Sum, collect_sum
 from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.session_file import SessionFile, make_session, verify_key
-from safemargin.aggregate.signature import VERSION, sign
 from safemargin.aggregate.submit import page_app
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport
 from safemargin.core import InputError, safe_environment
+from safemargin.parties.certificates import make_certificate
+from safemargin.parties.service import free_ports
+from safemargin.parties.signature import VERSION, sign
 
 PAGE = "http://127.0.0.1:8000"
 NAMES = [f"c{number}" for number in range(8)]

@@ -16,8 +16,8 @@ from safemargin.aggregate.server import collect_sum as collect
 from safemargin.aggregate.session import SessionParty, encode_numbers
 from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
 from safemargin.aggregate.sets import check_overlap
-from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
+from safemargin.parties.signature import VERSION, public_hex, sign
 
 CLIENTS = [f"c{number}" for number in range(6)]
 

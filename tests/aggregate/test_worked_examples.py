@@ -11,8 +11,8 @@ import pytest
 
 import evidence
 from safemargin.aggregate.processes import COMMAND
-from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import python_command, safe_environment
+from safemargin.parties.service import free_ports
 
 DATA = Path(__file__).parent.parent.parent / "examples/data/sum_without_a_server"
 EXAMPLES = [("falls.csv", "hospital", "hospitals.toml"), ("survey.csv", "age", "survey.toml")]

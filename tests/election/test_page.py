@@ -14,12 +14,12 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from election_world import World
-from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError
 from safemargin.election.auditing import audit_openings
 from safemargin.election.desk import Desk
 from safemargin.election.verify import check_board
 from safemargin.election.vote import LANGUAGES, Page, read_texts, shipped_texts
+from safemargin.parties.service import free_ports
 
 
 @contextmanager

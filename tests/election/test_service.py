@@ -5,7 +5,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -16,13 +16,12 @@ from starlette.testclient import TestClient
 
 from election_world import ESCROW, PLAN, World
 from safemargin.core import InputError
-from safemargin.election import service
 from safemargin.election.client import ask_over_http
 from safemargin.election.keys import operator_bytes
 from safemargin.election.manifest import KnownElection
-from safemargin.election.role import Step
 from safemargin.election.service import ANSWER_SIZE, Service, make_app, open_role, openapi
 from safemargin.election.setup import parse_plan
+from safemargin.parties import service as parties_service
 
 ROLES = list(parse_plan(PLAN).parties)
 
@@ -130,7 +129,7 @@ def test_operators_sign_and_strangers_get_nothing(world: World) -> None:
 
 def test_a_stalled_message_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Finding 19: a body whose next part never comes is given up."""
-    monkeypatch.setattr(service, "STALLED", 0.05)
+    monkeypatch.setattr(parties_service, "STALLED", 0.05)
     made = Service(world.roles["issuer-1"])
 
     class Slow:
@@ -143,16 +142,6 @@ def test_a_stalled_message_ends(world: World, monkeypatch: pytest.MonkeyPatch) -
 
     answer = asyncio.run(made.answer(cast(Request, Slow())))
     assert answer.status_code == 413
-
-
-def test_one_message_that_breaks_a_step_breaks_no_other(world: World) -> None:
-    def handle(bodies: Sequence[bytes]) -> list[Any]:
-        assert b"bad" not in bodies
-        return list(bodies)
-
-    made = Service(world.roles["issuer-1"])
-    answers = made._handle(Step("x", handle, "anybody", ""), [b"a", b"bad", b"b"])
-    assert answers[0] == b"a" and isinstance(answers[1], InputError) and answers[2] == b"b"
 
 
 def test_documents_describe_every_step(world: World) -> None:

@@ -4,8 +4,10 @@ import os
 import shutil
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from safemargin.core import InputError, OutputError, cannot_read
@@ -14,6 +16,7 @@ from safemargin.io import (
     hash_bytes,
     hash_file,
     hold_signals,
+    interruptible,
     manifest_bytes,
     new_folder,
     open_source,
@@ -165,16 +168,34 @@ def test_a_second_interrupt_does_not_stop_the_tidying(tmp_path: Path, monkeypatc
 
 
 def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path: Path) -> None:
-    """DuckDB makes an error of it that is none of its own classes."""
+    """Whichever thread of DuckDB holds the work: ten interrupts, each of a query that would run for hours."""
     (tmp_path / "people.csv").write_text("site\nNorth\n", encoding="utf-8")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     try:
-        with pytest.raises(KeyboardInterrupt), open_source(tmp_path / "people.csv").connected() as database:
-            timer.start()
-            database.execute("select max(hash(i)) from range(1_000_000_000_000) as numbers(i)").fetchall()
+        for number in range(10):
+            timer = threading.Timer(0.02 * number, os.kill, (os.getpid(), signal.SIGINT))
+            with pytest.raises(KeyboardInterrupt), open_source(tmp_path / "people.csv").connected() as database:
+                timer.start()
+                database.execute("select max(hash(i)) from range(1_000_000_000_000) as numbers(i)").fetchall()
+            timer.join()
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
-        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    "raised", [RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error"), ValueError("torn")]
+)
+def test_what_duckdb_raises_after_an_interrupt_is_the_interrupt(raised: Exception) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), duckdb.connect() as database, interruptible(database):
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            raise raised
+        with pytest.raises(ValueError, match="torn"), duckdb.connect() as database, interruptible(database):
+            raise ValueError("torn")
+    finally:
         signal.signal(signal.SIGINT, before)
 
 

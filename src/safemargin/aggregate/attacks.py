@@ -11,8 +11,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from safemargin.aggregate.block_posterior import map_blocks
+from safemargin.aggregate.block_posterior import MOST_BLOCKS, block_posterior
 from safemargin.aggregate.mask import Draw, Mask, Masked, mask_bits
+from safemargin.aggregate.matrix_posterior import MOST_BITS, MOST_DECOYS, posterior_of_matrix
 from safemargin.aggregate.posterior import map_bits, map_sums
 from safemargin.aggregate.rates import Rate, rate_of_guesses
 from safemargin.core import FloatArray, IntArray, numpy_generator
@@ -22,6 +23,9 @@ Guess = Callable[[Mask, IntArray], FloatArray]
 
 MOST_BITS_FOR_PERMANENTS = 3
 """Ranking goes through 2^n candidates with a permanent of size 2n each: 8 of size 6 take milliseconds."""
+
+MOST_COUNTED = 60
+"""Clients of whom all masks are counted: 3 bits with 5 decoys take about a fifth of a second each."""
 
 
 def blocks(matrix: IntArray) -> tuple[IntArray, IntArray]:
@@ -65,6 +69,12 @@ def clustering(mask: Mask, matrix: IntArray) -> FloatArray:
 
     With few decoys most entries are nothing or a single weight, so each weight stands in the matrix many times.
     """
+    score = _explained_by_weights(mask, matrix)
+    return np.where(score == 0, feasibility(mask, matrix), 0.5 + 0.5 * np.sign(score))
+
+
+def _explained_by_weights(mask: Mask, matrix: IntArray) -> IntArray:
+    """How many more entries of a block are sums of up to three weights if the bit is 1 than if it is 0."""
     values = Counter(matrix[matrix > 0].tolist())
     weights = [value for value, _ in values.most_common(mask.decoys)]
     sums = {0, *weights, *(a + b for a, b in combinations(weights, 2))}
@@ -77,8 +87,7 @@ def clustering(mask: Mask, matrix: IntArray) -> FloatArray:
         hits = np.isin(raised - mask.unit, known).sum(axis=1) + np.isin(rest, known).sum(axis=1)
         return np.asarray(hits, dtype=np.int64)
 
-    score = explained(ones, zeros) - explained(zeros, ones)
-    return np.where(score == 0, feasibility(mask, matrix), 0.5 + 0.5 * np.sign(score))
+    return explained(ones, zeros) - explained(zeros, ones)
 
 
 def birkhoff(mask: Mask, matrix: IntArray) -> FloatArray:
@@ -176,7 +185,11 @@ def measure_attacks(
     masked = mask_bits(mask, truth, draw)
     rates = [_zeros(masked)]
     rates += [_rate_of(name, guess, masked, truth) for name, guess in MATRIX_ATTACKS.items()]
-    rates += [map_blocks(mask, trials, draw), _learned(mask, masked, truth, draw), _hungarian(masked)]
+    rates += [
+        *_posteriors(masked, truth),
+        _learned(mask, masked, truth, draw),
+        _hungarian(masked),
+    ]
     rates.append(_equal_weights(bits, decoys, min(trials, 100), draw))
     if bits <= MOST_BITS_FOR_PERMANENTS:
         rates.append(_rate_of("permanent ranking", permanent_ranking, masked, truth))
@@ -203,6 +216,44 @@ def _zeros(masked: Masked) -> Rate:
     return rate_of_guesses(
         "zeros", "entries of the matrix that are 0", np.stack(shares), "what strict feasibility lives on"
     )
+
+
+def _posteriors(masked: Masked, truth: IntArray) -> list[Rate]:
+    """The most likely bit of every block, and the most likely bits of a client from all of its matrix; and guessing.
+
+    The exact posterior goes through all masks. The heuristic adds what blocks show to what the weights show: an entry
+    that known weights explain needs no free weight of its own, which is worth a factor of `scale - unit`.
+    """
+    mask, of = masked.mask, "clients with all bits right"
+    exact = mask.bits <= MOST_BITS and mask.decoys <= MOST_DECOYS
+    rights: dict[str, list[float]] = {"exact": [], "heuristic": [], "blocks": []}
+    singles = []
+    for client, bits in enumerate(truth[: max(2, MOST_BLOCKS // mask.bits)]):
+        matrix = masked.matrix(client)
+        if exact and client < (MOST_COUNTED if mask.bits == MOST_BITS else MOST_BLOCKS):
+            chances = posterior_of_matrix(mask, matrix)
+            best = [each for each, chance in chances.items() if chance == max(chances.values())]
+            rights["exact"].append((tuple(bits.tolist()) in best) / len(best))
+        alone = np.clip(block_posterior(mask, matrix), 1e-12, 1 - 1e-12)
+        odds = np.log(alone / (1 - alone)) + np.log(mask.scale - mask.unit) * _explained_by_weights(mask, matrix)
+        rights["heuristic"].append(float(_right(0.5 + 0.5 * np.sign(odds), bits).prod()))
+        singles.append(_right(alone, bits))
+        rights["blocks"].append(float(singles[-1].prod()))
+    notes = {
+        "exact": "the most likely bits given the whole matrix, by counting all masks",
+        "heuristic": "blocks and weights together; no bound on what the posterior would reach",
+        "blocks": "every bit from its own block",
+    }
+    rates = [rate_of_guesses("posterior of a block", "bits", np.stack(singles), "the best guess from four entries")]
+    rates += [
+        rate_of_guesses(f"whole matrix, {name}", of, np.array(right)[:, None], notes[name])
+        for name, right in rights.items()
+        if right
+    ]
+    if not exact:
+        note = f"not tried: at most {MOST_BITS} bits and {MOST_DECOYS} decoys"
+        rates.append(Rate("whole matrix, exact", of, None, None, 0, note))
+    return [*rates, Rate("whole matrix, guessing", of, 0.5**mask.bits, None, 0, "without looking, by calculation")]
 
 
 def _hungarian(masked: Masked) -> Rate:

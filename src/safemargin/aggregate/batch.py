@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.answers import ClientAnswers
 from safemargin.aggregate.identity import Identity
-from safemargin.aggregate.processes import write_private
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.submit import Connections, contexts_of, post_report
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.io import require_file
+from safemargin.parties.files import write_private
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result, write_text
 
 SENDERS = 16
@@ -97,7 +97,7 @@ def write_identities(path: Path, secrets: Mapping[str, str]) -> Path:
     """The secrets of clients in one private file, and their public keys in a list beside it, as `plan` reads it."""
     public = path.with_suffix(".public.csv")
     if not path.exists():
-        write_private(path, _written(("client", "secret"), secrets))
+        write_private(path, _written(("client", "secret"), secrets).encode(), new=True)
     elif public.exists():
         raise InputError(f"{path}: exists already; a secret is never overwritten")
     else:  # a run that was interrupted: the list, the last file, is missing

@@ -21,8 +21,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from safemargin.aggregate.mask import Draw, Mask, mask_bits
-from safemargin.aggregate.rates import Rate, rate_of_guesses
+from safemargin.aggregate.mask import Mask
 from safemargin.core import FloatArray, IntArray
 
 MOST_BLOCKS = 1_500
@@ -177,13 +176,3 @@ def block_posterior(mask: Mask, matrix: IntArray) -> FloatArray:
         if sum(chances) > 0:
             found[bit] = chances[1] / sum(chances)
     return found
-
-
-def map_blocks(mask: Mask, trials: int, draw: Draw) -> Rate:
-    """How often the likelier bit of a block is right, on fresh clients."""
-    count = max(2, min(trials, MOST_BLOCKS // mask.bits))
-    truth = draw(2, (count, mask.bits))
-    masked = mask_bits(mask, truth, draw)
-    chances = np.stack([block_posterior(mask, masked.matrix(client)) for client in range(count)])
-    right = np.where(chances == 0.5, 0.5, (chances > 0.5) == (truth == 1))
-    return rate_of_guesses("posterior of a block", "bits", right, "the best guess from the four entries of a bit")

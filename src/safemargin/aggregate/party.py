@@ -1,15 +1,12 @@
 """One party as a web service: it accepts clients' messages and obeys the server's signed steps."""
 
-import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import numpy as np
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,18 +14,19 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from safemargin.aggregate.backend import MaskedReport
-from safemargin.aggregate.identity import Identity, trust
+from safemargin.aggregate.identity import Identity
 from safemargin.aggregate.prio3.scheme import Held
 from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.session_file import Session, verify_key
-from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
+from safemargin.parties.certificates import trust
+from safemargin.parties.files import keep_lock
+from safemargin.parties.service import BatchQueue, BusyError, read_body, run_service
+from safemargin.parties.signature import is_signed, sign
 
 SERVER = "server"
-BATCH = 500
-"""Messages that are committed together: one sync to disk for all of them, before any is acknowledged."""
-
-
+BUSY = "this party cannot store the message now; send it again"
+"""The answer where too many messages wait, or storing one failed."""
 REPORTS = 250
 """Reports that two aggregators verify at a time."""
 
@@ -70,7 +68,7 @@ async def ask_agreed_over_http(address: str, certificate: str = "") -> str | Non
 
 
 class PartyService:
-    """Routes of one party. Messages wait in a queue for the next commit, then all of them are answered."""
+    """Routes of one party. Messages that wait are committed together, then all of them are answered."""
 
     def __init__(
         self,
@@ -83,30 +81,24 @@ class PartyService:
         self.session, self.party, self.ask_agreed, self.exchange, self.key = session, party, ask_agreed, exchange, key
         self.longest_step = max(party.width, len(json.dumps(list(session.file.clients))) + 1_000)
         """Bytes of a step: the longest names all clients."""
-        self.queue: asyncio.Queue[tuple[str, bytes, asyncio.Future[str | None]]] = asyncio.Queue()
-
-    async def commit(self) -> None:
-        """Write waiting messages in batches, for as long as the service runs."""
-        while True:
-            batch = [await self.queue.get()]
-            while len(batch) < BATCH and not self.queue.empty():
-                batch.append(self.queue.get_nowait())
-            answers = self.party.accept([(client, body) for client, body, _ in batch])
-            for (_, _, future), answer in zip(batch, answers, strict=True):
-                if not future.done():
-                    future.set_result(answer)
+        self.queue: BatchQueue[tuple[str, bytes], str | None] = BatchQueue(
+            party.role, lambda _, messages: party.accept(messages), BUSY
+        )
 
     async def message(self, request: Request) -> JSONResponse:
         """Keep a client's message, or say why not."""
-        client, body = request.headers.get("x-client", ""), await self._body(request, self.party.width)
+        client, body = request.headers.get("x-client", ""), await _body(request, self.party.width)
         if body is None:
-            return self._refuse_message(413, "the message is longer than any of this session")
+            return self._refuse_message(413, "the message is longer than any of this session, or it stalled")
         if not self._signed(request, client, "message", body):
             return self._refuse_message(401, "the signature does not fit the client, the session or the role")
-        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        await self.queue.put((client, body, future))
-        reason = await future
-        return JSONResponse({"held": True}) if reason is None else _refuse(409, reason)
+        try:
+            reason = await self.queue.answer("message", (client, body))
+        except BusyError:
+            reason = BUSY
+        if reason is None:
+            return JSONResponse({"held": True})
+        return _refuse(503 if reason == BUSY else 409, reason)
 
     def _refuse_message(self, code: int, reason: str) -> JSONResponse:
         self.party.count_refusals([reason])
@@ -114,7 +106,7 @@ class PartyService:
 
     async def step(self, request: Request) -> JSONResponse:
         """Close, agree or result: steps that only the server may ask for."""
-        purpose, body = request.path_params["purpose"], await self._body(request, self.longest_step)
+        purpose, body = request.path_params["purpose"], await _body(request, self.longest_step)
         if body is None:
             return _refuse(413, "the step is longer than any of this session")
         if not self._signed(request, SERVER, purpose, body):
@@ -180,7 +172,7 @@ class PartyService:
     async def exchanged(self, request: Request) -> JSONResponse:
         """The other aggregator's verifier shares: judge these reports, and answer with the own shares."""
         limit = 2_000 + REPORTS * (2 * self.party.width + 8_000)
-        body = await self._body(request, limit)
+        body = await _body(request, limit)
         if body is None:
             return _refuse(413, "more reports than are verified at a time")
         others = [role.name for role in self.session.backend.roles if role.name != self.party.role]
@@ -244,19 +236,18 @@ class PartyService:
             {"state": status.state, "held": status.held, "refused": status.refused, "agreed": self.party.agreed}
         )
 
-    async def _body(self, request: Request, most: int) -> bytes | None:
-        """The body, unless it is too long: a sender must not fill the memory."""
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > most:
-                return None
-        return body
-
     def _signed(self, request: Request, sender: str, purpose: str, body: bytes) -> bool:
         key = self.session.server if purpose != "message" else self.session.keys.get(sender)
         signature = request.headers.get("x-signature", "")
         return is_signed(key, signature, self.session.file.name, self.party.role, sender, purpose, body)
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """The body, unless it is too long or stalls: a sender must not fill the memory, nor hold a connection for ever."""
+    try:
+        return await read_body(request, most)
+    except TimeoutError:
+        return None
 
 
 def _refuse(code: int, reason: str) -> JSONResponse:
@@ -278,12 +269,6 @@ def make_app(
 
     service = PartyService(session, party, ask_agreed or over_http, exchange or exchange_over_http(session), key)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(service.commit())
-        yield
-        task.cancel()
-
     return Starlette(
         routes=[
             Route("/v1/message", service.message, methods=["POST"]),
@@ -291,7 +276,7 @@ def make_app(
             Route("/v1/exchange", service.exchanged, methods=["POST"]),
             Route("/v1/{purpose}", service.step, methods=["POST"]),
         ],
-        lifespan=lifespan,
+        lifespan=service.queue.lifespan,
     )
 
 
@@ -305,17 +290,12 @@ def run_party(
     port: int,
     tls: tuple[Path, Path] | None = None,
 ) -> None:
-    """Serve one role until the process is stopped. No request is logged."""
+    """Serve one role until the process is stopped.
+
+    The lock is on the database, not on its folder: one party may serve several sessions from one folder.
+    """
+    keep_lock(Path(f"{database}.lock"), f"{database}: another process serves this party")
     party = SessionParty(
         database, role, session.backend, session.file.name, session.file.least, verify_key(session, identity, role)
     )
-    certificate, secret = map(str, tls) if tls else (None, None)
-    uvicorn.run(
-        make_app(session, party, key=identity.signing),
-        host=host,
-        port=port,
-        log_level="error",
-        access_log=False,
-        ssl_certfile=certificate,
-        ssl_keyfile=secret,
-    )
+    run_service(make_app(session, party, key=identity.signing), host, port, tls)

@@ -11,18 +11,9 @@ from pathlib import Path
 
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.submit import PATIENCE, Connections
-from safemargin.core import OutputError, python_command, safe_environment, write_whole
+from safemargin.core import OutputError, python_command, safe_environment
 
 COMMAND = python_command("-m", "safemargin", "aggregate")
-
-
-def write_private(path: Path, text: str) -> Path:
-    """A file that its owner alone may read."""
-    try:
-        write_whole(path, text.encode(), 0o600, new=True)
-    except FileExistsError:
-        raise OutputError(f"{path}: exists already; a secret is never overwritten") from None
-    return path
 
 
 class Parties:

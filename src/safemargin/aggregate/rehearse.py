@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,12 +20,14 @@ from safemargin.aggregate.backends import block_size, make_backend
 from safemargin.aggregate.batch import many_senders, write_identities
 from safemargin.aggregate.drive import Drive, name_of, plan_failures
 from safemargin.aggregate.identity import Identity
-from safemargin.aggregate.processes import Parties, write_private
+from safemargin.aggregate.processes import Parties
 from safemargin.aggregate.run import key, plan
 from safemargin.aggregate.server import ask_over_http
 from safemargin.aggregate.session_file import Session, read_session
-from safemargin.aggregate.signature import public_hex
-from safemargin.core import InputError, IntArray, Progress, new_secret, no_progress, numpy_generator, system_below
+from safemargin.core import InputError, IntArray, Progress, new_secret, no_progress, numpy_generator
+from safemargin.parties.files import write_private
+from safemargin.parties.service import free_ports
+from safemargin.parties.signature import public_hex
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result, write_text
 
 
@@ -84,30 +85,6 @@ class RehearsalReport(Result):
             Figures(figures),
             self._refusals(),
         )
-
-
-FIRST_PORT, PORTS = 12_000, 18_000
-"""Ports to choose from."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on.
-
-    They are below those that the system gives to connections, so that none is taken before it is listened on.
-    """
-    sockets: list[socket.socket] = []
-    try:
-        while len(sockets) < count:
-            tried = socket.socket()
-            try:
-                tried.bind(("127.0.0.1", FIRST_PORT + int(system_below(PORTS, (1,))[0])))
-                sockets.append(tried)
-            except OSError:
-                tried.close()
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def run_session(
@@ -263,7 +240,7 @@ def _send_all(parties: Parties, drive: Drive, secrets: Mapping[str, str], progre
         write_text(folder / f"{name}.csv", "\n".join([",".join(header), *rows]) + "\n")
         keys = folder / f"{name}.keys"
         if name == "one":
-            write_private(keys, secrets[name_of(clients[0])])
+            write_private(keys, secrets[name_of(clients[0])].encode(), new=True)
             who = ["--client", name_of(clients[0]), "--key", str(keys)]
         else:
             write_identities(keys, {name_of(client): secrets[name_of(client)] for client in clients})

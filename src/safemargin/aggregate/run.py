@@ -10,16 +10,17 @@ import httpx2
 
 from safemargin.aggregate.answers import ClientAnswers, read_answers
 from safemargin.aggregate.batch import Submissions, read_columns, read_identities, submit_rows, write_identities
-from safemargin.aggregate.identity import make_certificate, new_identity, read_identity
+from safemargin.aggregate.identity import new_identity, read_identity
 from safemargin.aggregate.party import run_party
-from safemargin.aggregate.processes import write_private
 from safemargin.aggregate.server import Sum, ask_over_http, collect_sum
 from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
 from safemargin.aggregate.sets import LEAST_CLIENTS, set_digest
-from safemargin.aggregate.signature import VERSION
 from safemargin.aggregate.submit import Submission, run_page, submit_row
 from safemargin.core import InputError, Progress, new_secret, no_progress, remove_parts
 from safemargin.io import require_file
+from safemargin.parties.certificates import make_certificate
+from safemargin.parties.files import write_private
+from safemargin.parties.signature import VERSION
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Paragraph, Report, Result, plural, write_text
 
 
@@ -129,7 +130,7 @@ def key(path: Path | str, *, host: str | None = None, clients: Path | str | None
     if host is None:
         return NewKey(str(file), made.public, None)
     stated, private = make_certificate(host)
-    write_private(secret, private)
+    write_private(secret, private.encode(), new=True)
     write_text(certificate, stated)
     return NewKey(str(file), made.public, str(certificate))
 

@@ -10,12 +10,12 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.backend import Backend
-from safemargin.aggregate.identity import trust
 from safemargin.aggregate.party import SERVER
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.sets import set_digest
-from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError, IntArray
+from safemargin.parties.certificates import trust
+from safemargin.parties.signature import is_signed, sign
 
 Ask = Callable[[str, str, bytes], dict[str, Any]]
 """Asks a role for a step: role, purpose and body."""

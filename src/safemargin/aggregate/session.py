@@ -16,10 +16,11 @@ import numpy as np
 
 from safemargin.aggregate.backend import Backend, MaskedReport
 from safemargin.aggregate.prio3.scheme import NONCE, Held
-from safemargin.aggregate.sets import LEAST_CLIENTS, SetLedger, open_private, set_digest
+from safemargin.aggregate.sets import LEAST_CLIENTS, SetLedger, set_digest
 from safemargin.aggregate.verified import Prio3Sums
 from safemargin.core import InputError, IntArray, system_below
 from safemargin.io import transaction
+from safemargin.parties.files import compact, open_private
 
 OPEN, CLOSED, AGREED = "open", "closed", "agreed"
 SCHEMA = """
@@ -57,10 +58,7 @@ class SessionParty:
         """Messages in the last result: more than the agreed clients would mean that one was counted twice."""
         # Sessions of one party that share a folder share the file of its sums: overlapping sets are always checked.
         self.sums = SetLedger(path.parent / f"sums of {role}.sqlite")
-        self.database = open_private(path)
-        self.database.execute("PRAGMA journal_mode = WAL")
-        self.database.execute("PRAGMA synchronous = FULL")  # an acknowledged message survives power loss
-        self.database.executescript(SCHEMA)
+        self.database = open_private(path, SCHEMA)
         known = self.database.execute("SELECT name FROM session").fetchone()
         if known is None:
             self.database.execute("INSERT INTO session VALUES (?, ?, NULL)", (name, OPEN))
@@ -121,8 +119,7 @@ class SessionParty:
         """Phase one: accept no more, and say whose messages are held. Closing again gives the same answer."""
         closed = self.database.execute("UPDATE session SET state = ? WHERE state = ?", (CLOSED, OPEN))
         if closed.rowcount:  # the file is written anew, so that not even its free pages disclose who came before whom
-            self.database.execute("VACUUM")
-            self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            compact(self.database)
         return [row[0] for row in self.database.execute("SELECT client FROM message ORDER BY client")]
 
     def agree(self, clients: Sequence[str]) -> str:

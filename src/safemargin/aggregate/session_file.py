@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safemargin.aggregate.backend import Backend, Options
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.identity import Identity, signing_key
-from safemargin.aggregate.signature import VERSION
 from safemargin.core import InputError
 from safemargin.io import check_keys, read_bytes
+from safemargin.parties.signature import VERSION
 
 
 class SessionFile(BaseModel):

@@ -2,28 +2,18 @@
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io import transaction
+from safemargin.parties.files import open_private
 
 LEAST_CLIENTS = 3
 """With one client the sum is its answer, and each of two clients can subtract its own."""
 
 EARLIER = "CREATE TABLE IF NOT EXISTS earlier (digest TEXT, client TEXT, PRIMARY KEY (digest, client)) WITHOUT ROWID;"
-
-
-def open_private(path: Path) -> sqlite3.Connection:
-    """A database that its owner alone may read; SQLite gives its other files the same mode."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        os.chmod(path, 0o600)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 def set_digest(clients: Iterable[str]) -> str:
@@ -51,12 +41,7 @@ class SetLedger:
     """The sets of clients that were summed, in one file: asked before a sum, written with it."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self.database = open_private(path)
-            self.database.execute("PRAGMA synchronous = EXTRA")
-            self.database.execute(EARLIER)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: is not a file of sums ({error})") from None
+        self.database = open_private(path, EARLIER)
 
     def admit(self, clients: frozenset[str], least: int) -> None:
         """Record a set, or refuse it because of an earlier one; both in one transaction."""

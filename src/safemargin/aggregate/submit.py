@@ -25,10 +25,10 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from safemargin.aggregate.answers import parse_answer
-from safemargin.aggregate.identity import trust
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.signature import sign
 from safemargin.core import InputError
+from safemargin.parties.certificates import trust
+from safemargin.parties.signature import sign
 from safemargin.ui import SCHEMA, Document, Figures, Report, Result
 
 PATIENCE = 60.0
@@ -105,7 +105,10 @@ def post_report(
     deadline = time.monotonic() + patience
     while True:
         try:
-            return connections.post(role, "/v1/message", body, headers)
+            status, reason = connections.post(role, "/v1/message", body, headers)
+            if status != 503 or time.monotonic() > deadline:
+                return status, reason
+            time.sleep(0.2)  # the party is busy
         except ssl.SSLCertVerificationError as error:
             raise InputError(
                 f"{role}: its certificate is not the one of the session ({error.verify_message})"

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election import parties
 from safemargin.election.auditing import audit_openings
@@ -18,7 +17,7 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.operations import Operations, election_status
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
-from safemargin.election.secret import Secret, write_private
+from safemargin.election.secret import Secret
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
@@ -26,6 +25,8 @@ from safemargin.election.verify import check_board
 from safemargin.election.vote import Page, read_texts, serve_page
 from safemargin.election.voter import is_registered
 from safemargin.io import read_bytes, read_json, read_text, write_whole
+from safemargin.parties.files import write_private
+from safemargin.parties.service import free_ports
 from safemargin.release.forecast import Forecast
 
 

@@ -5,7 +5,6 @@ enrolled people, `received` the hashes of messages that the box took in, `ballot
 dimension, `release` the published tables. One process writes, and holds a lock.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,6 +22,7 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
 from safemargin.election.secret import Secret
 from safemargin.io import read_bytes, write_whole
+from safemargin.parties.files import take_lock
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
@@ -135,14 +135,7 @@ class Board:
 
     def _take_lock(self) -> None:
         """Be the one process that writes; a second one is refused before it can write an entry over another."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._lock)
-            self._lock = -1
-            raise InputError(f"{self.folder}: another process writes this board") from None
+        self._lock = take_lock(self.folder / LOCK, f"{self.folder}: another process writes this board")
 
     def close(self) -> None:
         """Give the lock back."""

@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import httpx2
 
-from safemargin.aggregate.identity import trust
 from safemargin.core import InputError
 from safemargin.election.board import Board
 from safemargin.election.keys import canonical, new_seed, operator_bytes, parse
@@ -20,6 +19,7 @@ from safemargin.election.manifest import Dimension, KnownElection, Party
 from safemargin.election.secret import Secret
 from safemargin.election.verify import is_pinned
 from safemargin.election.voter import Wallet
+from safemargin.parties.certificates import trust
 
 Ask = Callable[[str, str, bytes], bytes]
 """Asks a party for a step: name, step, message; the answer, or `InputError`."""

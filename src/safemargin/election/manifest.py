@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, Self
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError
 from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, fingerprint, sealing_public, unhex
 from safemargin.election.threshold import Dealing, TallyKey
 from safemargin.io import check_keys, parse_json, read_bytes
+from safemargin.parties.signature import is_signed, sign
 
 TOTAL = "total"
 EVERYBODY = "everybody"

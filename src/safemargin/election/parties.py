@@ -17,13 +17,12 @@ from nacl.secret import SecretBox
 from nacl.utils import random as random_bytes
 from pydantic import ValidationError
 
-from safemargin.aggregate.identity import make_certificate
 from safemargin.core import InputError, OutputError, remove_parts
 from safemargin.election.handover import check_release
 from safemargin.election.keys import canonical, fingerprint
 from safemargin.election.manifest import KnownElection, StatedDealing, first_fault
 from safemargin.election.roll import read_roll
-from safemargin.election.secret import Secret, write_private
+from safemargin.election.secret import Secret
 from safemargin.election.service import CERTIFICATE, CERTIFICATE_KEY, KEYS, MANIFEST, open_role
 from safemargin.election.setup import (
     ElectionPlan,
@@ -37,6 +36,8 @@ from safemargin.election.setup import (
 )
 from safemargin.election.trustee import tally_secret
 from safemargin.io import read_bytes, read_json, write_whole
+from safemargin.parties.certificates import make_certificate
+from safemargin.parties.files import write_private
 
 PLAN, PUBLIC, SEEN = "plan.toml", "public.json", "pledges.json"
 

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import (
     Generator,
     InputError,
@@ -39,6 +38,7 @@ from safemargin.election.setup import ElectionPlan, parse_plan, plan_text
 from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.io import write_whole
+from safemargin.parties.service import free_ports
 
 STARTER = "safemargin.election.starter"
 PATIENCE = 90.0

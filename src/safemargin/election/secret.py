@@ -6,10 +6,11 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.core import InputError, OutputError
+from safemargin.core import InputError
 from safemargin.election.blind import BlindSigner
 from safemargin.election.keys import SealingKey, canonical, derive
-from safemargin.io import read_json, require_private, write_whole
+from safemargin.io import read_json, require_private
+from safemargin.parties.files import write_private
 
 
 @dataclass
@@ -51,10 +52,3 @@ class Secret:
             return cls(stated["name"], bytes.fromhex(stated["seed"]), primes)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}: is not a file with the keys of a party") from None
-
-
-def write_private(path: Path, content: bytes, new: bool = False) -> None:
-    """Write a file for its owner alone, whole or not at all."""
-    if new and path.exists():
-        raise OutputError(f"{path}: exists already; a secret is never overwritten")
-    write_whole(path, content, 0o600)

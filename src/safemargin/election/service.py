@@ -1,18 +1,11 @@
 """A role as a web service: one starlette application, with an OpenAPI document written beside its routes."""
 
-import asyncio
-import contextlib
-import fcntl
 import hashlib
 import json
-import os
-import sys
-from collections.abc import AsyncIterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -24,6 +17,8 @@ from safemargin.election.keys import new_seed, operator_bytes
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Answer, ConflictError, Role, Step
 from safemargin.election.secret import Secret
+from safemargin.parties.files import keep_lock
+from safemargin.parties.service import BatchQueue, BusyError, read_body, run_service
 
 ANSWER_SIZE = 512
 """Bytes of every answer on an anonymous route, also of a refusal: a reader of lengths learns nothing."""
@@ -31,14 +26,8 @@ LONGEST = 1 << 18
 """Bytes of a message by somebody who is not known."""
 LONGEST_SIGNED = 1 << 30
 """Bytes of a message that a party signed."""
-STALLED = 30.0
-"""Seconds within which the next part of a message must come."""
-WAITING, CONCURRENT = 5_000, 400
-"""Messages that may wait, and connections at one time; more are refused and can be sent again."""
 NONCES = 100_000
 """Nonces of signed requests that a process remembers; after so many it wants to be started again."""
-BATCH = 500
-"""Messages that are handled together: one sync to disk for all of them, before any is answered."""
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
 TITLES = {
@@ -69,24 +58,8 @@ def open_role(folder: Path, place: str | None = None) -> Role:
     secret, election = Secret.read(folder / KEYS), KnownElection.read(folder / MANIFEST)
     if secret.name not in election.parties:
         raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
-    lock_folder(folder)
+    keep_lock(folder / LOCK, f"{folder}: another process works in this folder; ask its service instead")
     return role_class(election.parties[secret.name].role)(election, secret, place or folder)
-
-
-_LOCKS: dict[Path, int] = {}
-
-
-def lock_folder(folder: Path) -> None:
-    """Be the one process that works in a party's folder; the lock ends with the process."""
-    if (place := folder.resolve()) in _LOCKS:
-        return
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise InputError(f"{folder}: another process works in this folder; ask its service instead") from None
-    _LOCKS[place] = handle
 
 
 def role_class(role: str) -> type[Role]:
@@ -97,36 +70,16 @@ def role_class(role: str) -> type[Role]:
 
 
 class Service:
-    """Messages wait in one queue; all that wait for one step are handled and stored together."""
+    """Steps of a role over HTTP; messages that wait for one step are handled and stored together."""
 
     def __init__(self, role: Role) -> None:
         self.role, self.steps = role, {step.name: step for step in role.all_steps}
-        self.queue: asyncio.Queue[tuple[Step, bytes, asyncio.Future[Answer]]] = asyncio.Queue(WAITING)
+        self.queue: BatchQueue[bytes, Answer] = BatchQueue(
+            role.name, lambda step, bodies: self.steps[step].handle(bodies), InputError("refused")
+        )
         self.boot = new_seed().hex()
         """Of this process: a signed request is for it alone, and cannot be replayed after a restart."""
         self.nonces: set[str] = set()
-
-    async def work(self) -> None:
-        """Handle what waits, for as long as the service runs."""
-        while True:
-            waiting = [await self.queue.get()]
-            while len(waiting) < BATCH and not self.queue.empty():
-                waiting.append(self.queue.get_nowait())
-            for name in dict.fromkeys(step.name for step, _, _ in waiting):
-                group = [(body, future) for step, body, future in waiting if step.name == name]
-                answers = self._handle(self.steps[name], [body for body, _ in group])
-                for (_, future), answer in zip(group, answers, strict=True):
-                    if not future.done():
-                        future.set_result(answer)
-
-    def _handle(self, step: Step, bodies: list[bytes]) -> list[Answer]:
-        try:
-            return step.handle(bodies)
-        except Exception as error:  # a fault of ours must not end the service, nor show anything to the sender
-            if len(bodies) > 1:  # nobody is refused for the message of somebody else
-                return [answer for body in bodies for answer in self._handle(step, [body])]
-            print(f"safemargin: {self.role.name}: {step.name}: {type(error).__name__}: {error}", file=sys.stderr)
-            return [InputError("refused") for _ in bodies]
 
     async def answer(self, request: Request) -> Response:
         """One step for one message."""
@@ -137,18 +90,17 @@ class Service:
         if signed and not self._is_asked_by_right(request, step):
             return refuse(401)
         try:
-            body = await self._body(request, LONGEST_SIGNED if signed else step.size or LONGEST)
+            body = await read_body(request, LONGEST_SIGNED if signed else step.size or LONGEST)
         except TimeoutError:
             return refuse(413, step)
         if body is None:
             return refuse(413, step)
         if signed and hashlib.sha256(body).hexdigest() != request.headers.get("x-digest"):
             return refuse(401)
-        if self.queue.full():
+        try:
+            record = await self.queue.answer(step.name, body)
+        except BusyError:
             return refuse(503, step)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        await self.queue.put((step, body, future))
-        record = await future
         if isinstance(record, InputError):
             code = 409 if isinstance(record, ConflictError) else 422
             return refuse(code, step, str(record) if signed else None)
@@ -174,20 +126,6 @@ class Service:
         self.nonces.add(nonce)
         return True
 
-    async def _body(self, request: Request, most: int | None) -> bytes | None:
-        parts, length = [], 0
-        stream = request.stream()
-        while True:
-            try:
-                part = await asyncio.wait_for(anext(stream), STALLED)
-            except StopAsyncIteration:
-                break
-            parts.append(part)
-            length += len(part)
-            if most is not None and length > most:
-                return None
-        return b"".join(parts)
-
 
 def refuse(code: int, step: Step | None = None, detail: str | None = None) -> Response:
     """A problem document (RFC 9457) that repeats nothing; on anonymous routes all of one size and one status."""
@@ -202,12 +140,6 @@ def make_app(role: Role) -> Starlette:
     """The web application of one role."""
     service = Service(role)
     document = openapi(role)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(service.work())
-        yield
-        task.cancel()
 
     async def describe(_: Request) -> JSONResponse:
         return JSONResponse(document)
@@ -226,7 +158,7 @@ def make_app(role: Role) -> Starlette:
             Route("/v1/{step:path}", service.answer, methods=["POST"]),
         ],
         exception_handlers={404: problem, 405: problem},
-        lifespan=lifespan,
+        lifespan=service.queue.lifespan,
     )
 
 
@@ -281,15 +213,5 @@ def serve(folder: Path, port: int, place: str | None = None, host: str = "127.0.
     No request is logged.
     """
     role = open_role(folder, place)
-    certificate, key = folder / CERTIFICATE, folder / CERTIFICATE_KEY
-    secured = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate.exists() else {}
-    uvicorn.run(
-        make_app(role),
-        host=host,
-        port=port,
-        log_level="error",
-        access_log=False,
-        limit_concurrency=CONCURRENT,
-        timeout_keep_alive=5,
-        **secured,  # type: ignore[arg-type]
-    )
+    certificate = folder / CERTIFICATE
+    run_service(make_app(role), host, port, (certificate, folder / CERTIFICATE_KEY) if certificate.exists() else None)

@@ -2,13 +2,11 @@
 
 There is no clock, no address and no surrogate number. Items are stored by key, and every batch is inserted sorted in
 one transaction. Pages of a database keep traces of the order all the same: `compact` writes them anew, and the box,
-where order matters, keeps no write-ahead log and no database of PostgreSQL.
+where order matters, keeps no database of PostgreSQL.
 """
 
 import hashlib
-import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -16,9 +14,10 @@ from typing import Any, Protocol
 
 from safemargin.core import InputError
 from safemargin.io import transaction
+from safemargin.parties.files import compact, open_private
 
 Items = Mapping[bytes, bytes]
-SETTINGS = ("journal_mode = TRUNCATE", "busy_timeout = 20000", "synchronous = FULL", "secure_delete = ON")
+SCHEMA = "CREATE TABLE IF NOT EXISTS item (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 
 
 class Store(Protocol):
@@ -50,22 +49,7 @@ class SqliteStore:
     """A file of its own; without row numbers, which would keep the order of arrival."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # people, codes or answers: for the role alone
-            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            for setting in (
-                "journal_mode = TRUNCATE",
-                "busy_timeout = 20000",
-                "synchronous = FULL",
-                "secure_delete = ON",
-            ):
-                self._database.execute(f"PRAGMA {setting}")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS item (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-            )
-        except (sqlite3.Error, OSError) as error:
-            raise InputError(f"{path}: is not a file of this role ({error})") from None
+        self._database = open_private(path, SCHEMA)
 
     def add(self, items: Items) -> dict[bytes, bytes]:
         """See `Store`."""
@@ -98,7 +82,7 @@ class SqliteStore:
 
     def compact(self) -> None:
         """See `Store`."""
-        self._database.execute("VACUUM")
+        compact(self._database)
 
     def close(self) -> None:
         """See `Store`."""

@@ -43,8 +43,8 @@ from safemargin.election.keys import (
     unhex,
 )
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
-from safemargin.election.secret import write_private
 from safemargin.io import read_bytes, read_json, require_private
+from safemargin.parties.files import write_private
 
 RECOVERED = 1_000
 """First ballot number of a wallet that was recovered: above the numbers that the lost one can have used."""

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         write_folder,
         write_manifest,
     )
+    from safemargin.io.interrupts import interruptible
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
     from safemargin.io.reading.columns import COUNTS

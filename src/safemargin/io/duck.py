@@ -16,6 +16,7 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
 from safemargin.io.files import check_encoding, check_names, csv_header, require_file
+from safemargin.io.interrupts import interruptible
 from safemargin.io.places import Stamps, check_unchanged, stamped
 from safemargin.io.plain import EXACT_FLOATS, plain_text
 from safemargin.io.rows import EXAMPLES, Profiles, Survey, check_columns, check_labels, quoted
@@ -35,8 +36,6 @@ FEW_LABELS = 250
 LIBRARIES = 256 * 2**20
 """Bytes that Python and its libraries take before the first row."""
 HELD = "held"  # the name of data in memory inside the database
-INTERRUPTED = "Query interrupted"
-"""What the `RuntimeError` says that version 2 of DuckDB makes of Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def connected(path: Path, held: object = None, parts: Sequence[Path] = ()) -> It
     for file in () if held is not None else parts or (path,):
         require_file(file)
     try:
-        with duckdb.connect(":memory:", config=settings()) as database:
+        with duckdb.connect(":memory:", config=settings()) as database, interruptible(database):
             # A bar would write between the lines of a document. In a notebook without ipywidgets there is none, and
             # DuckDB refuses to turn it off.
             with suppress(duckdb.InvalidInputException):
@@ -156,10 +155,6 @@ def connected(path: Path, held: object = None, parts: Sequence[Path] = ()) -> It
             elif held is not None:
                 database.register(HELD, held)
             yield database
-    except (duckdb.InterruptException, RuntimeError) as error:  # what DuckDB makes of Ctrl-C
-        if isinstance(error, RuntimeError) and str(error) != INTERRUPTED:
-            raise
-        raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException:
         raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None
     except duckdb.Error as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from safemargin.core import PublishedTable, label
 from safemargin.io.folder import json_bytes
+from safemargin.io.interrupts import interruptible
 from safemargin.io.px import px_bytes
 from safemargin.io.rows import is_formula, quoted
 from safemargin.io.sdmx import observations
@@ -61,7 +62,7 @@ def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
     columns = list(rows[0])
     types = {"count": "BIGINT", "people": "BIGINT"}
     declared = ", ".join(f"{quoted(name)} {types.get(name, 'VARCHAR')}" for name in columns)
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database, interruptible(database):
         database.execute(f"CREATE TABLE tidy ({declared})")
         marks = ", ".join("?" for _ in columns)
         database.executemany(f"INSERT INTO tidy VALUES ({marks})", [[row[name] for name in columns] for row in rows])

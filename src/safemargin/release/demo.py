@@ -19,7 +19,7 @@ from safemargin.core import (
     OutputError,
     numpy_generator,
 )
-from safemargin.io import literal
+from safemargin.io import interruptible, literal
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))
@@ -244,6 +244,6 @@ def _write_parquet(voters: Mapping[str, IntArray], path: Path) -> None:
     regions = tuple(REGIONS[region_of(code)] for code in range(len(DISTRICTS)))
     columns = [f"list_value{regions}[district + 1] AS region"]
     columns += [f"list_value{names}[{column} + 1] AS {column}" for column, names in LABELS.items()]
-    with duckdb.connect() as engine:
+    with duckdb.connect() as engine, interruptible(engine):
         engine.register("voters", dict(voters))
         engine.execute(f"COPY (SELECT {', '.join(columns)} FROM voters) TO {literal(str(path))} (FORMAT parquet)")

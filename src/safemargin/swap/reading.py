@@ -11,7 +11,17 @@ import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, no_progress, system_below, system_choices
-from safemargin.io import DuckSource, Scratch, check_columns, connected, literal, new_scratch, open_source, quoted
+from safemargin.io import (
+    DuckSource,
+    Scratch,
+    check_columns,
+    connected,
+    interruptible,
+    literal,
+    new_scratch,
+    open_source,
+    quoted,
+)
 from safemargin.swap.permutation import CellRates, Exchange, Rates, Strata, Stratified, swap, swap_visibly
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 
@@ -293,7 +303,7 @@ def workspace(data: object) -> Iterator[Workspace]:
 
 def _write_records(data: object, path: Path) -> None:
     """Rows as JSON lines would read them, anything else as DuckDB reads it."""
-    with duckdb.connect(":memory:") as database:
+    with duckdb.connect(":memory:") as database, interruptible(database):
         if isinstance(data, Sequence):
             lines = path.with_suffix(".jsonl")
             lines.write_text("".join(f"{json.dumps(row)}\n" for row in data), encoding="utf-8")

@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import InputError, OutputError, numpy_generator
-from safemargin.io import literal
+from safemargin.io import interruptible, literal
 
 SEX = ("f", "m")
 AGE = ("0-17", "18-39", "40-64", "65+")
@@ -83,7 +83,7 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_text(encoding="utf-8") != PROJECT:
             raise OutputError(f"{path} is another project; name an empty folder")
-        with duckdb.connect() as database:
+        with duckdb.connect() as database, interruptible(database):
             database.register("areas", areas)
             named = ", ".join(f"format('{name[0].upper()}{{:06d}}', {name}) as {name}" for name in areas)
             database.execute(f"create table named as select {named}, block as place from areas")

@@ -11,7 +11,8 @@ residents/        of households: what limits the persons in them, if their table
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from safemargin.io import (
     check_keys,
     explain,
     file_name,
+    interruptible,
     literal,
     quoted,
     read_text,
@@ -337,9 +339,11 @@ def _engine() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config={"autoinstall_known_extensions": False, "threads": 2})
 
 
-def _database() -> duckdb.DuckDBPyConnection:
+@contextmanager
+def _database() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to the one engine, which is slow to start."""
-    return _engine().cursor()
+    with _engine().cursor() as database, interruptible(database):
+        yield database
 
 
 def _grouping(attributes: Attributes, grouping: Grouping) -> dict[str, object]:

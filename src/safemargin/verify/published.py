@@ -13,7 +13,7 @@ import duckdb
 from safemargin import checker
 from safemargin.bounds import Verification
 from safemargin.core import InputError, PublishedTable, Secrets, Target
-from safemargin.io import px_rows, read_bytes, read_tidy, tidy_rows, unquoted
+from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, tidy_rows, unquoted
 from safemargin.release.witnesses import carried_in
 from safemargin.verify.questions import figure_failures
 
@@ -164,7 +164,7 @@ def _rows(name: str, content: bytes, place: Path) -> list[Row]:
         if name.endswith(".px"):
             return px_rows(path)
         if name.endswith(".parquet"):
-            with duckdb.connect() as database:
+            with duckdb.connect() as database, interruptible(database):
                 found = database.execute("SELECT * FROM read_parquet(?)", [str(path)])
                 columns = [column[0] for column in found.description or ()]
                 return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
