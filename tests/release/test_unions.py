@@ -1,6 +1,6 @@
 """Two to four releases about the same people, attacked together: integer programs from the definition.
 
-One unknown per history (where somebody was in each cycle) and option. The attacker reads the published files alone,
+One unknown per history (where somebody was in each cycle) and option. The onlooker reads the published files alone,
 knows how many people there are of every history, and believes that nobody changed their answer. The limits are those
 of the statement; what the totals alone give away is not a fault of the other tables.
 """
@@ -61,7 +61,7 @@ class Staff:
         ]
 
 
-class Attacker:
+class Onlooker:
     """Integer tables of people by history and option that fit everything published."""
 
     def __init__(self, staff: Staff, published: dict[int, Path], beta: Fraction, kappa: int, tau: int) -> None:
@@ -160,10 +160,10 @@ def test_no_union_of_releases_discloses_anybody(seed: int, tmp_path: Path) -> No
         certificate = json.loads((published[cycle] / "certificate.json").read_bytes())
         assert certificate["earlier"]["held"] == ("jointly" if len(published) > 1 else "not")
     if published:
-        assert Attacker(staff, published, Fraction(1, 20), kappa, tau).found() == [], seed
+        assert Onlooker(staff, published, Fraction(1, 20), kappa, tau).found() == [], seed
 
 
-def test_the_attacker_breaks_exact_tables_of_every_cycle(tmp_path: Path) -> None:
+def test_the_onlooker_breaks_exact_tables_of_every_cycle(tmp_path: Path) -> None:
     """Each table alone is safe here; together they say what the few who came had answered."""
     staff = Staff(1)
     newcomers: dict[str, tuple[list[Profile | None], str]] = {
@@ -188,5 +188,5 @@ def test_the_attacker_breaks_exact_tables_of_every_cycle(tmp_path: Path) -> None
             lines = [",".join([*key, str(count), "exact"]) for key, count in sorted(counts.items())]
             text = "\n".join([",".join([*axes, "option", "count", "status"]), *lines])
             (published[cycle] / f"{name}.csv").write_text(text + "\n", encoding="utf-8")
-    found = Attacker(staff, published, Fraction(1, 20), 8, 1).found()
+    found = Onlooker(staff, published, Fraction(1, 20), 8, 1).found()
     assert ((None, ("a0", "b0")), "o0", (1, 1), 1) in found
