@@ -2,7 +2,7 @@
 
 One unknown per history (where somebody was in each cycle) and option. The onlooker reads the published files alone,
 knows how many people there are of every history, and believes that nobody changed their answer. The limits are those
-of the statement; what the totals alone give away is not a fault of the other tables.
+of the statement; what the totals alone disclose is not a fault of the other tables.
 """
 
 import csv
@@ -132,9 +132,11 @@ class Onlooker:
                 seen = [int(row @ table) for table in self.all.tables]
                 if min(seen) <= (1 - self.beta) * people and max(seen) - min(seen) > min(self.tau, people // 4):
                     continue
-                ends = self.all.interval(row)
-                if self.is_disclosed(*ends, people) and not self.is_disclosed(*self.totals.interval(row), people):
-                    found.append((name, option, ends, people))
+                low, high = self.all.interval(row)
+                if self.is_disclosed(low, high, people):
+                    least, most = self.totals.interval(row)
+                    if not self.is_disclosed(least, most, people):
+                        found.append((name, option, (low, high), people))
         return found
 
 
