@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import SCRIPT
+from commands import SCRIPT, Run, in_process
 from evidence import seeds
 from test_golden import FILES
 
@@ -34,6 +34,13 @@ def fixture_place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(name="here")
+def fixture_here(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in the folder without a new process, where it does not matter how a process starts and ends."""
+    monkeypatch.chdir(place)
+    return in_process(monkeypatch, capsys)
+
+
 def run(place: Path, call: tuple[str, ...], output: str) -> subprocess.CompletedProcess[str]:
     line = f'"$@" {output}'
     return subprocess.run(
@@ -41,8 +48,10 @@ def run(place: Path, call: tuple[str, ...], output: str) -> subprocess.Completed
     )
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("call", "output"),
+    [(call, output) for call in CALLS for output in OUTPUTS if call != "json" or output in ("closed", "full")],
+)
 def test_output_that_nobody_takes(place: Path, call: str, output: str) -> None:
     """2 where standard output fails, whatever the command found: never 1, 70 or 120, and one line that says it."""
     ran = run(place, CALLS[call], OUTPUTS[output])
@@ -127,17 +136,17 @@ def test_a_command_that_is_ended_while_it_writes(place: Path, number: int, seed:
 
 
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "nan", "inf", "1e-400"])
-def test_numbers_beyond_all_numbers(place: Path, text: str) -> None:
+def test_numbers_beyond_all_numbers(place: Path, here: Run, text: str) -> None:
     for call in (("audit", "site.csv", "--beta", text), ("audit", "site.csv", "--tau", text)):
-        ran = run(place, call, "")
-        assert ran.returncode == 2 and "Traceback" not in ran.stderr, ran
+        ran = here(*call)
+        assert ran.code == 2 and "Traceback" not in ran.err, ran
     (place / "wild.toml").write_text(FILES["strict.toml"].replace("0.49", text))
-    ran = run(place, ("release", "wild.toml", "--out", "out"), "")
-    assert ran.returncode == 2 and len(ran.stderr.splitlines()) == 1, ran
+    ran = here("release", "wild.toml", "--out", "out")
+    assert ran.code == 2 and len(ran.err.splitlines()) == 1, ran
     (place / "site.csv").write_text(f"site,option,count\nNorth,yes,{text}\nSouth,no,4\n")
-    ran = run(place, ("audit", "site.csv"), "")
-    assert ran.returncode in ((1,) if text == "nan" else (2, 3)), ran  # "nan" is what some programs write for a gap
-    assert len(ran.stderr.splitlines()) <= 1, ran
+    ran = here("audit", "site.csv")
+    assert ran.code in ((1,) if text == "nan" else (2, 3)), ran  # "nan" is what some programs write for a gap
+    assert len(ran.err.splitlines()) <= 1, ran
 
 
 @pytest.mark.parametrize(
@@ -161,12 +170,12 @@ def test_numbers_beyond_all_numbers(place: Path, text: str) -> None:
     ],
     ids=" ".join,
 )
-def test_links_that_lead_in_circles(place: Path, call: tuple[str, ...]) -> None:
+def test_links_that_lead_in_circles(place: Path, here: Run, call: tuple[str, ...]) -> None:
     for name in ("loop", "loop.toml"):
         (place / name).symlink_to(name)
     before = sorted(path.name for path in place.iterdir())
-    ran = run(place, call, "")
-    assert ran.returncode == 2 and len(ran.stderr.splitlines()) == 1, ran
+    ran = here(*call)
+    assert ran.code == 2 and len(ran.err.splitlines()) == 1, ran
     assert sorted(path.name for path in place.iterdir()) == before
 
 
@@ -198,7 +207,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("state", ["read-only", "full"])
 @pytest.mark.parametrize("call", WRITERS)
-def test_a_disk_that_takes_nothing(place: Path, disk: Path, call: str, state: str) -> None:
+def test_a_disk_that_takes_nothing(place: Path, disk: Path, here: Run, call: str, state: str) -> None:
     for name in ("project.toml", "votes.csv"):
         shutil.copy(place / name, disk / name)
     if state == "read-only":
@@ -206,7 +215,7 @@ def test_a_disk_that_takes_nothing(place: Path, disk: Path, call: str, state: st
     else:
         subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'filler'}", "bs=4k"], capture_output=True, check=False)
     before = sorted(path.name for path in disk.iterdir())
-    ran = run(place, WRITERS[call], "")
-    assert ran.returncode == 2, ran
-    assert len(ran.stderr.splitlines()) == 1 and "internal" not in ran.stderr, ran
+    ran = here(*WRITERS[call])
+    assert ran.code == 2, ran
+    assert len(ran.err.splitlines()) == 1 and "internal" not in ran.err, ran
     assert sorted(path.name for path in disk.iterdir()) == before

@@ -99,15 +99,13 @@ def test_python_is_started_in_one_way_only() -> None:
         text = path.read_text(encoding="utf-8")
         if path.name not in ("processes.py", "spark_session.py") or path.parent.name == "aggregate":
             assert "sys.executable" not in text, path
-        tree = ast.parse(text)
-        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
+        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
         assert not names & {"pickle", "marshal", "shelve", "dill", "cloudpickle"}, path
-        called = {
-            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        }
+        called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not called & {"eval", "exec", "compile"}, path
-        started = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_start(node)]
+        started = [node for node in nodes if isinstance(node, ast.Call) and _is_start(node)]
         for node in started:
             words = {keyword.arg for keyword in node.keywords}
             assert "env" in words or "scratch" in path.name, (path, node.lineno)
