@@ -156,7 +156,8 @@ const safemarginVerify = (() => {
     const hashes = expect(manifest.get("files"), isMap, `${place}${MANIFEST}: files`);
     const held = [...files.keys()].filter((name) => name !== MANIFEST && name !== signature);
     const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name));
-    refuse(odd !== undefined, `${place}${odd}: only one of the folder and its manifest has this file`);
+    const how = hashes.has(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
+    refuse(odd !== undefined, `${place}${odd}: ${how}`);
     for (const [name, mark] of hashes) {
       refuse(await sha256(files.get(name)) !== mark, `${place}${name}: its hash is not that of the manifest`);
     }

@@ -67,8 +67,8 @@ class Result:
         return FAILS if self.failures else HOLDS if self.is_proved else NOT_CHECKED
 
     def lines(self) -> Iterator[str]:
-        why = " The files agree with each other; nothing shows the statement." if self.outcome == NOT_CHECKED else ""
-        yield f"Outcome: {self.outcome}.{why}"
+        agree = " The files agree with each other; nothing shows the statement."
+        yield f"Outcome: {self.outcome}.{agree if self.outcome == NOT_CHECKED and self.files else ''}"
         yield from (f"Finding: {failure}" for failure in self.failures)
         if self.outcome == HOLDS:
             yield f"{self.cells:,} counts, {self.tables:,} witness tables, {self.moves:,} moves: all checked."
@@ -160,8 +160,8 @@ def only(holder: Any, keys: str, where: str) -> Any:
 
 def texts(value: Any, where: str) -> list[str]:
     """A list of texts, none of them twice."""
-    if len(set(expect(each, str, where) for each in expect(value, list, where))) < len(value):
-        raise Finding(f"{where}: names something twice")
+    once = len({expect(each, str, where) for each in expect(value, list, where)}) == len(value)
+    refuse(not once, f"{where}: names something twice")
     return list(value)
 
 
@@ -189,7 +189,8 @@ def check_hashes(files: Files, place: str, signature: str = "") -> dict[str, Any
     manifest = parse_json(MANIFEST, files[MANIFEST])
     hashes: dict[str, str] = member(manifest, "files", dict, f"{place}{MANIFEST}")
     odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature}))
-    refuse(odd, f"{place}{''.join(odd[:1])}: only one of the folder and its manifest has this file")
+    how = "lies in the folder, but its manifest does not name it" if set(odd[:1]) & set(files) else "is missing"
+    refuse(odd, f"{place}{''.join(odd[:1])}: {how}")
     for name, mark in hashes.items():
         refuse(hashlib.sha256(files[name]).hexdigest() != mark, f"{place}{name}: its hash is not that of the manifest")
     return dict(manifest)
@@ -313,10 +314,9 @@ class Question:
             wrong = ceiling != 1 - min(beta, (1 - share) / 2)
             refuse(wrong, f"{where}: the ceiling of {' or '.join(names)} does not follow from beta and its share")
             self.secrets.append((sorted(self.numbers[name] for name in names), share, ceiling))
-        once = len({tuple(options) for options, _, _ in self.secrets}) == len(self.secrets)
+        once = len({tuple(options) for options, _, _ in self.secrets}) == len(self.secrets) and self.people >= 0
         clear = all(name in self.options and expect(n, int, where) > 1 for name, n in stated["least"].items())
-        wrong = self.people < 0 or not clear or not once
-        refuse(wrong, f"{where}: has no people, a secret twice, or a least count of no option")
+        refuse(not once or not clear, f"{where}: has no people, a secret twice, or a least count of no option")
         self.least = [(self.numbers[name], n) for name, n in stated["least"].items()]
 
     def check_totals(self, total: Table) -> None:
@@ -395,6 +395,7 @@ FORMAT_NOTE = "that {} prints the same as the other formats of its table."
 KEY_NOTE = "who made the files: without a signature and a key, they agree with each other at most."
 KIND_NOTE = "what an onlooker can infer: a folder of kind {} has no certificate of a release."
 FIGURES_NOTE = "that the files of derived figures follow from the tables."
+ALONE_NOTE = "anything: this is no folder; `safemargin verify FILE TABLES` checks intervals (`audit`) and suppression."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
 
 
@@ -676,10 +677,8 @@ class Proof:
                     missing.append(cell)
         for option, fewest in self.question.least:  # 1 to fewest - 1 may not be known, but by total and roll
             total, (least, most) = self.question.totals[option], self._range(level, sums, [option])
-            for cell, people in enumerate(level.people):
-                known = total > self.question.people - people and min(total, people) < fewest
-                if 0 < least[cell] <= most[cell] < fewest and not known:
-                    missing.append(cell)
+            small = [(cell, n) for cell, n in enumerate(level.people) if 0 < least[cell] <= most[cell] < fewest]
+            missing += [cell for cell, n in small if total <= self.question.people - n or min(total, n) >= fewest]
         return missing
 
     def _range(self, level: Level, sums: Sequence[Any], options: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -783,15 +782,12 @@ def _times(number: int, point: Point) -> Point:
 
 def _point(encoded: bytes) -> Point | None:
     """A point from its 32 bytes (RFC 8032, 5.1.3); None if there is no such point."""
-    y = int.from_bytes(encoded, "little")
-    sign, y = y >> 255, y & (2**255 - 1)
-    if y >= PRIME:
-        return None
+    sign, y = divmod(int.from_bytes(encoded, "little"), 2**255)
     square = (y * y - 1) * pow(CURVE * y * y + 1, PRIME - 2, PRIME) % PRIME
     x = pow(square, (PRIME + 3) // 8, PRIME)
     if (x * x - square) % PRIME:
         x = x * pow(2, (PRIME - 1) // 4, PRIME) % PRIME
-    if (x * x - square) % PRIME or (x == 0 and sign):
+    if y >= PRIME or (x * x - square) % PRIME or (x == 0 and sign):
         return None
     x = PRIME - x if x & 1 != sign else x
     return x, y, 1, x * y % PRIME
@@ -875,7 +871,7 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Check the certificate of a safemargin release.")
-    parser.add_argument("published", help="folder `published` of a release")
+    parser.add_argument("published", help="folder `published` of a release, or one certificate")
     parser.add_argument("--auditors", help="folder `auditors` of the release")
     parser.add_argument("--roll", help="your own roll (CSV), to be compared with the one in the folder for auditors")
     parser.add_argument("--key", help="public key (minisign) with which the manifest must be signed")
@@ -884,16 +880,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = parser.parse_args(arguments)
     try:
         key, roll = (open(each, "rb").read() if each else None for each in (said.key, said.roll))
-        folders = [read_folder(path) if path else None for path in (said.published, said.auditors)]
-        result = check(folders[0] or {}, folders[1], key, roll)
+        if os.path.isfile(said.published):
+            result = Result()
+            result.unchecked.append(ALONE_NOTE)
+        else:
+            auditors = read_folder(said.auditors) if said.auditors else None
+            result = check(read_folder(said.published), auditors, key, roll)
     except Finding as finding:
         result = Result(str(finding))
     except OSError as error:
         print(f"{error.filename}: cannot be read ({error.strerror})", file=sys.stderr)
         return 2
-    lines = [re.sub(CONTROL, "?", line) for line in result.lines()]
-    print(json.dumps({"outcome": result.outcome, **vars(result)}, indent=2) if said.json else "\n".join(lines))
-    return 0 if said.files_only and result.outcome == NOT_CHECKED else EXIT_CODES[result.outcome]
+    shown = "\n".join(re.sub(CONTROL, "?", line) for line in result.lines())
+    print(json.dumps({"outcome": result.outcome, **vars(result)}, indent=2) if said.json else shown)
+    return 0 if said.files_only and result.files and result.outcome == NOT_CHECKED else EXIT_CODES[result.outcome]
 
 
 if __name__ == "__main__":

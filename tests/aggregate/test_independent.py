@@ -17,6 +17,7 @@ import pytest
 from scipy.interpolate import BSpline
 
 from commands import Run, in_process
+from evidence import EVERYTHING
 
 BACKENDS = ["shares", "shamir", "polyveil", "polyveil-compressed", "polyveil-two-layer", "polyveil-shuffled"]
 
@@ -394,8 +395,9 @@ def test_views_count_bits_that_are_certain(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS if EVERYTHING else ["polyveil", "polyveil-compressed"])
 def test_rehearsal(run: Run, backend: str) -> None:
+    """The other backends are rehearsed in `test_session.py` too."""
     found = document(
         run, "rehearse", "--clients", 200, "--bits", 10, "--backend", backend, "--dropouts", 0.1, "--seed", 5
     )

@@ -62,6 +62,23 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     assert wider
 
 
+def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
+    for seed in range(4):
+        table, known = village(seed, 3)
+        rounder = Rounder(known)
+        limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
+        reach = Reach(rounder.exchanges)
+        around = Surroundings(reach, table.margin(NAMES).counts[:, : known.free].ravel(), [(0, 1)])
+        width, rng = around.pooled.shape[1], np.random.default_rng(seed)
+        for level in levels(known, rounder.ranges, limits):
+            parts = level.pieces(reach.parts)
+            *_, (least, most) = around.ends(parts)
+            up, down = rng.random(width) < 0.5, rng.random(width) < 0.5
+            *_, (low, high) = around.ends(parts, (up, down))
+            assert (high[:, up] == most[:, up]).all() and (low[:, down] == least[:, down]).all()
+            assert (high <= most).all() and (low >= least).all()
+
+
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 2)])
 def test_perturbed_profiles_lead_to_tables_that_fit_and_show_more(seed: int, options: int) -> None:
     table, known = village(seed, options)

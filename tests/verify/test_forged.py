@@ -292,7 +292,7 @@ def test_files_that_no_certificate_speaks_about(folder: Path, kind: str, name: s
     shown = name.replace("/x.csv", "")
     if kind == "published":
         folder_inside = (
-            "is a link or a folder" if "/" in name else "only one of the folder and its manifest has this file"
+            "is a link or a folder" if "/" in name else "lies in the folder, but its manifest does not name it"
         )
         assert refused.startswith(f"{shown}: {folder_inside}")
     else:
@@ -375,7 +375,7 @@ def test_file_of_another_release(folder: Path, name: str) -> None:
 
 def test_missing_table(folder: Path) -> None:
     (folder / "published" / "grade.csv").unlink()
-    assert "grade.csv: only one of the folder and its manifest has this file" in published(folder)
+    assert "grade.csv: is missing" in published(folder)
 
 
 @pytest.mark.parametrize(

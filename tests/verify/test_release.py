@@ -179,6 +179,8 @@ def test_files_only_and_a_wrong_call(original: Path, capsys: pytest.CaptureFixtu
     assert checker.main([str(original / "published"), "--files-only"]) == 0
     assert checker.main([str(original / "published"), "--key", "nowhere"]) == 2
     assert checker.main([str(original / "nowhere")]) == 1
+    alone = str(original / "published" / "certificate.json")  # nothing was compared, so `--files-only` is not met
+    assert checker.main([alone]) == 3 and checker.main([alone, "--files-only"]) == 3
     capsys.readouterr()
 
 
@@ -432,7 +434,7 @@ def test_forgery(out: Path, forge: Callable[[Path], None], sealed: bool) -> None
 @pytest.mark.parametrize("name", ["published/more.csv", "published/.hidden", "auditors/more.json"])
 def test_added_files(out: Path, name: str) -> None:
     (out / name).write_text("x")
-    assert "only one of the folder and its manifest has this file" in found(out).failures[0]
+    assert "lies in the folder, but its manifest does not name it" in found(out).failures[0]
 
 
 @pytest.mark.parametrize("name", ["certificate.json", "manifest.json", "site.csv", "index.html"])

@@ -88,7 +88,8 @@ def _bound(
     whole: bool,
     progress: Progress,
 ) -> Exposure:
-    sharp = known.size <= EFFORT.sharp_counts if sharp is None else sharp
+    if sharp is None:
+        sharp = known.size <= EFFORT.sharp_counts and known.size * known.free**2 <= EFFORT.sharp_work
     cells, cell_of = cells_asked(known, target)
     targets = targets_of(known, cell_of, len(cells))
     people = people_of(known, onlooker, cells, cell_of)

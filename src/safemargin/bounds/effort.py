@@ -17,6 +17,9 @@ class Effort:
     profiles: int = 2_000_000
     # Counts up to which sharp intervals take seconds: 2.5 ms per cell and pair of LPs at 10^3 cells, 54 ms at 20^3.
     sharp_counts: int = 3_000
+    # The same times the square of the options that are free, as options that share the people of a profile tie their
+    # columns together: 894 counts of 7 options took 76 s (Arrests), 357 of 2 options 0.1 s.
+    sharp_work: int = 27_000
     # Counts, and rows, up to which the maximum-entropy belief is fitted: Newton solves one dense system of the rows.
     fitted_counts: int = 80_000
     fitted_rows: int = 2_500
@@ -66,6 +69,9 @@ class Effort:
     # Variables up to which programs come before tables are mended; else open cells up to which these do.
     changed_early: int = 1_000
     changed_cells: int = 60
+    # Open cells beyond which no first table is sought for programs to change: 601 people in 8 axes with 5 options leave
+    # 47,275 of 53,466 open after 10 s, and half of these after 120 programs of half a second.
+    changed_open: int = 20_000
     # Branches of a program over a part, and over all: limits in nodes, so that every run finds the same.
     change_nodes: int = 20
     whole_nodes: int = 400
@@ -162,6 +168,9 @@ class Effort:
     few_pairs: float = 0.02
     # One such part of all classes of twins: open cells of several levels with fewer pieces are looked at together.
     batch_part: int = 4
+    # Pieces that are looked at together in any case: below, every call costs more than what it adds up. 601 people in
+    # 8 axes have 255 levels, and a look at all of them took 5 s, one level at a time, and takes 0.5 s.
+    batch_pieces: int = 5_000
 
     # --- many axes: sets of changes (birthday.py) ---------------------------------------------------------------------
     # Published blocks from which tables are mended by sets of changes; with fewer, exchanges of pairs nearly always do.

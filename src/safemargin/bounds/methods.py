@@ -271,6 +271,8 @@ def _change(task: Task) -> None:
     """Integer programs for single cells that are still open; ends with the first few that nothing settles."""
     assert isinstance(task, Certifying)
     known, tables = task.known, task.tables
+    if task.open > EFFORT.changed_open and known.free > 1 and not _is_small(task):
+        return  # each program clears a few: the release is treated as undecided, and a coarser one is tried
     if not tables and known.size <= EFFORT.changed_whole and not is_wide(known):
         found = near_optimum(known, task.program, SEED + 12)
         if found is not None:

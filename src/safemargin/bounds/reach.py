@@ -85,10 +85,14 @@ class Surroundings:
         self.sets = tuple(map(frozenset, sets))
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
-    def ends(self, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
+    def ends(
+        self, parts: Parts, wanted: tuple[BoolArray, BoolArray] | None = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
-        Only cells of which `parts` has all pieces are meant; each number is attained by some table.
+        Only cells of which `parts` has all pieces are meant; each number is attained by some table. Exchanges are
+        looked at for the columns that are `wanted` higher, and lower, if that is given: of K options there are
+        K (K - 1) ordered pairs, and late in a search most columns are cleared.
         """
         reach = self.reach
         loose = sums_by(parts.cell, reach.loose[parts.twins], parts.cells)
@@ -102,11 +106,16 @@ class Surroundings:
         yield _known(ends, tied)
         for block in reach.exchanges.tops if len(parts.cell) else ():
             if len(reach.pairs(block)[0]):
-                self._exchange(block, parts, (least, most), ends)
+                self._exchange(block, parts, (least, most), ends, wanted)
                 yield _known(ends, tied)
 
     def _exchange(
-        self, block: int, parts: Parts, pieces: tuple[IntArray, IntArray], ends: tuple[IntArray, IntArray]
+        self,
+        block: int,
+        parts: Parts,
+        pieces: tuple[IntArray, IntArray],
+        ends: tuple[IntArray, IntArray],
+        wanted: tuple[BoolArray, BoolArray] | None,
     ) -> None:
         """Widen the ends of cells by exchanges between the slices of a block."""
         met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
@@ -114,19 +123,37 @@ class Surroundings:
             return
         low, high = (parts.add(ends_of) for ends_of in pieces)
         for given, taken in permutations(range(self.options), 2):
+            higher, lower = self._wanted(given, taken, wanted)
+            if not any((*higher, *lower)):
+                continue
             there, back, supply = self._rooms(block, given, taken)
             # What comes back must come from pairs outside the cell: those inside would undo the change.
             rest = np.maximum(supply[met.key] - met.touched(back), 0)
-            for side, minus, plus in ((0, given, taken), (1, taken, given)):
+            for side in (0, 1):
+                if not higher[side] and not lower[side]:
+                    continue
                 piece = met.piece[side]
                 units = np.where(piece >= 0, there[met.pair[side]], 0)
-                for column in self._changed(plus, minus):
+                for column in higher[side]:
                     room = parts.people[piece] - pieces[1][piece, column]
                     more = np.minimum(met.add(side, np.minimum(units, room)), rest)
                     np.maximum.at(ends[1][:, column], met.cell, high[met.cell, column] + more)
-                for column in self._changed(minus, plus):
+                for column in lower[side]:
                     less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, column])), rest)
                     np.minimum.at(ends[0][:, column], met.cell, low[met.cell, column] - less)
+
+    def _wanted(
+        self, given: int, taken: int, wanted: tuple[BoolArray, BoolArray] | None
+    ) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]]:
+        """Per side of a pair, the columns that rise and those that fall, of those that are wanted to."""
+        gains, losses = self._changed(taken, given), self._changed(given, taken)
+        if wanted is None:
+            return (gains, losses), (losses, gains)
+        up, down = wanted
+        return (
+            ([column for column in gains if up[column]], [column for column in losses if up[column]]),
+            ([column for column in losses if down[column]], [column for column in gains if down[column]]),
+        )
 
     def _changed(self, one: int, other: int) -> list[int]:
         """The columns that change when people go between two options, and change as the first of them does."""
@@ -210,7 +237,7 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
 def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
     sets = checked[0].limits.sets if checked else ()
-    count, few = len(known.options), len(reach.first) // EFFORT.batch_part
+    count, few = len(known.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
         around = Surroundings(reach, counts, sets)
         batch: list[tuple[Level, IntArray, Parts]] = []
@@ -247,11 +274,16 @@ def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surrou
         np.concatenate([parts.people for _, _, parts in batch]),
         cuts[-1],
     )
-    ends = around.ends(together)
+    width = around.pooled.shape[1]
+    columns = np.r_[:count, around.options : width]  # without what is left of the people
+    wanted = np.zeros(width, dtype=bool), np.zeros(width, dtype=bool)
+    for level, rows, _ in batch:
+        for ways, needed in zip(wanted, level.needs(), strict=True):
+            ways[columns] |= needed[rows].any(axis=0)
+    ends = around.ends(together, wanted)
     # Ends only widen from block to block: of several small levels, the last ones say it all.
     for least, most in ends if len(batch) == 1 else deque(ends, maxlen=1):
         for (level, rows, _), start, end in zip(batch, cuts, cuts[1:], strict=False):
-            columns = np.r_[:count, around.options : least.shape[1]]  # without what is left of the people
             level.show_some(rows, least[start:end, columns], most[start:end, columns])
         if not batch[0][0].open_cells:
             break
