@@ -310,4 +310,4 @@ def is_rounded_surely(values: IntArray, base: int) -> bool:
     (False, True)
     """
     different = len(np.unique(values[values > 0]))
-    return different >= MANY and different * np.log10(base) >= 2 * ENOUGH
+    return different >= MANY and bool(different * np.log10(base) >= 2 * ENOUGH)
