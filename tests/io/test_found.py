@@ -318,3 +318,35 @@ def test_units_of_sdmx_are_applied(tmp_path: Path) -> None:
     path.write_text(f"{head}X,N,31,A,6,EUR\nX,S,52,A,6,EUR\n")
     with pytest.raises(InputError, match="look like amounts"):
         safemargin.load(path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "encoding", "is_sure"),
+    [
+        (["Beroun", "Český Krumlov", "Děčín"], "cp1250", True),
+        (["człuchowski", "lęborski", "słupski"], "cp1250", True),
+        (["Ardèche", "Forêt", "Île"], "cp1252", True),
+        (["Övertorneå", "Gällivare", "Boden"], "cp1252", True),
+        (["Tromsø", "Oslo", "Bergen"], "cp1252", False),
+        (["Győr", "Pest", "Tolna"], "cp1250", False),
+    ],
+)
+def test_letters_show_the_encoding_or_it_is_a_doubt(
+    tmp_path: Path, labels: list[str], encoding: str, is_sure: bool
+) -> None:
+    lines = ["Place;Men;Women", *(f"{name};{31 + k};{48 - k}" for k, name in enumerate(labels))]
+    path = tmp_path / "places.csv"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    read = safemargin.load(path)
+    assert bool(read.doubts) is not is_sure
+    assert not is_sure or list(read.axes[0].labels) == labels
+    assert list(safemargin.load(path, reading={"encoding": encoding}).axes[0].labels) == labels
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_a_row_of_column_numbers_is_no_category(tmp_path: Path, width: int) -> None:
+    heads = ["Place", "Number", "Of which men", "Of which women"][:width]
+    counts = [["North", 71, 40, 31], ["South", 94, 45, 49], ["Total", 165, 85, 80]]
+    rows = [heads, list(range(1, width + 1)), *(row[:width] for row in counts)]
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in rows), encoding="utf-8")
+    assert list(safemargin.load(tmp_path / "t.csv").axes[0].labels) == ["North", "South", "Total"]

@@ -135,15 +135,23 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     """The body less rows that repeat the header, as on every page, and less rows of shares below rows of counts."""
     names = [grid.rows[r] for r in head if sum(cell is not None for cell in grid.rows[r]) > 1]
     again = [r for r in body if grid.rows[r] in names]
+    again += [r for r in body[:1] if r not in again and _counts_columns(grid, style, r, body[1:])]
     stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
     shares = [r for r in body if "share" in stated[r] and not {"number"} & set(stated[r])]
-    notes = [f"skipped {len(again)} rows that repeat the header"] if again else []
+    notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
     columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind == "share"}
     if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in body):
         return [r for r in body if r not in again], notes
     notes.append(f"ignored {len(shares)} rows of shares")
     return [r for r in body if r not in again and r not in shares], notes
+
+
+def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int]) -> bool:
+    """Whether a row below the header numbers the columns, 1, 2, 3 and on: its label is a number, all others are not."""
+    numbers = [value.number for value in (read_value(cell, style) for cell in grid.rows[row])]
+    labels = [read_value(grid.rows[r][0], style).kind for r in others if grid.rows[r][0] is not None]
+    return numbers == [*range(1, len(numbers) + 1)] and bool(labels) and set(labels) == {"text"}
 
 
 def _is_short(row: Sequence[Cell]) -> bool:
