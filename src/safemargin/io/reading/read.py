@@ -243,6 +243,8 @@ def read_grid(
     if reading.answers:
         answers = len(rows.names) if across.names else answers
     cells = outcome.cells
+    if rows.headings and not outcome.sums[0].tested:
+        columns.doubts.append(f"{rows.headings[0]!r} has no count: taken for a heading, and may be a gap")
     cells.notes[:0] = [*frame.notes, *columns.notes, *rows.notes, *across.notes]
     cells.doubts += [*columns.doubts, *rows.doubts, *across.doubts]
     roles = (
