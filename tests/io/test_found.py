@@ -355,13 +355,16 @@ def test_a_row_of_column_numbers_is_no_category(tmp_path: Path, width: int) -> N
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
-        ("Area;Men;;Women;\nN;31;p;12;\nS;24;;9;r\nW;x;;14;\nTotal;58;;35;p\n", {"N", "S", "W"}),
+        ("Area;Men;;Women;\nNord;31;p;12;\nSud;24;;9;r\nWest;x;;14;\nTotal;58;;35;p\n", {"Nord", "Sud", "West"}),
         (
-            "Code;Area;Men;Women\nFR;Total;60;50\nFR1;Up;41;30\nFR11;N;30;x\nFR12;S;11;14\nFR2;W;19;20\n",
-            {"N", "S", "W"},
+            "Code;Area;Men;Women\nFR;Total;60;50\nFR1;Up;41;30\nFR11;Nord;30;x\nFR12;Sud;11;14\nFR2;West;19;20\n",
+            {"Nord", "Sud", "West"},
         ),
-        ("Code;Area;Men;Women\nE1001;N;30;x\nE1002;S;11;14\nE1003;W;19;20\n;Total;60;50\n", {"N", "S", "W"}),
-        ("Area;Persons\nN;\nS;45\nW;84\nTotal;140\n", {"N", "S", "W"}),
+        (
+            "Code;Area;Men;Women\nE1001;Nord;30;x\nE1002;Sud;11;14\nE1003;West;19;20\n;Total;60;50\n",
+            {"Nord", "Sud", "West"},
+        ),
+        ("Area;Persons\nNord;\nSud;45\nWest;84\nTotal;140\n", {"Nord", "Sud", "West"}),
     ],
 )
 def test_flags_and_codes_and_gaps_at_the_edge(tmp_path: Path, text: str, labels: set[str]) -> None:
@@ -371,9 +374,9 @@ def test_flags_and_codes_and_gaps_at_the_edge(tmp_path: Path, text: str, labels:
 
 
 def test_a_label_without_a_count_is_a_heading_only_with_a_doubt(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("Area;Persons\nN;12\nS;\nW;30\n", encoding="utf-8")
+    (tmp_path / "t.csv").write_text("Area;Persons\nNord;12\nSud;\nWest;30\n", encoding="utf-8")
     assert safemargin.load(tmp_path / "t.csv").doubts
-    (tmp_path / "t.csv").write_text("Area;Kind;Persons\nN;a;12\nN;b;31\nS;a;45\nS;b;\n", encoding="utf-8")
+    (tmp_path / "t.csv").write_text("Area;Kind;Persons\nNord;a;12\nNord;b;31\nSud;a;45\nSud;b;\n", encoding="utf-8")
     assert len(safemargin.load(tmp_path / "t.csv").gaps) == 1
 
 

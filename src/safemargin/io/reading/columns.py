@@ -211,6 +211,9 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
             or (_distinct(frame, left) and len({shown(frame.grid.rows[r][c]) for r in frame.body}) < len(frame.body))
         )):  # fmt: skip
             found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
+            kinds = {frame.values[r, c].kind for r in frame.body} - {"empty"}
+            if kinds and kinds <= {"gap", "dash"} and found.name(c).lower() not in ("", *NOTES, *STATUS):
+                found.doubts.append(f"column {found.name(c)!r} holds gaps alone, and is not used")
             continue
         if numbers * 2 > len(frame.body) and c > min([*texts, *measured]) and not LABELS.search(found.name(c)):
             row = next(r for r in frame.body if frame.values[r, c].kind == "text")

@@ -207,7 +207,9 @@ def _with_gaps_below(
     grid: TextGrid, stated: Sequence[Sequence[Value]], width: Sequence[int], start: int, last: int
 ) -> int:
     """The last row of the body, where rows below the last number have all labels and no count."""
-    labels = [c for c in range(grid.width) if all(stated[r][c].kind == "text" for r in range(start, last + 1))]
+    body = range(start, last + 1)
+    texts = [c for c in range(grid.width) if all(stated[r][c].kind not in ("number", "share") for r in body)]
+    labels = [c for c in texts if all(grid.rows[r][c] is not None for r in body)]
     after = last + 1
     while (
         len(labels) > 1

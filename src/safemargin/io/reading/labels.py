@@ -31,14 +31,14 @@ class Labels:
     doubts: list[str] = field(default_factory=list)
 
 
-def row_labels(frame: Frame, columns: TableColumns) -> Labels:
-    """The labels of every row of the body that holds counts."""
+def row_labels(frame: Frame, columns: TableColumns, headings: bool = True) -> Labels:
+    """The labels of every row of the body that holds counts; without `headings` a label alone is a row of gaps."""
     names = [columns.name(c) or (DOWN if n == 0 else f"{DOWN} {n + 1}") for n, c in enumerate(columns.labels)]
     if len(columns.labels) == 1:
-        return _one_column(frame, columns, names[0])
+        return _one_column(frame, columns, names[0], headings)
     columns = _without_measure(frame, columns)
     if len(columns.labels) < len(names):
-        return row_labels(frame, columns)
+        return row_labels(frame, columns, headings)
     found = Labels(names, {})
     above = [""] * len(names)
     filled = 0
@@ -76,7 +76,7 @@ def _holds_counts(frame: Frame, columns: TableColumns, row: int) -> bool:
     return any(frame.values[row, c].kind != "empty" for c in used)
 
 
-def _one_column(frame: Frame, columns: TableColumns, name: str) -> Labels:
+def _one_column(frame: Frame, columns: TableColumns, name: str, headings: bool) -> Labels:
     (column,) = columns.labels
     rows = [r for r in frame.body if any(cell is not None for cell in frame.grid.rows[r])]
     label = {r: shown(frame.grid.rows[r][column]) for r in rows}
@@ -91,7 +91,7 @@ def _one_column(frame: Frame, columns: TableColumns, name: str) -> Labels:
             f"rows with a label alone are headings: {', '.join(map(repr, [label[r] for r in bare[:3]]))}"
         )
         return found
-    if bare and blank == 0 and by_place == bare:
+    if headings and bare and blank == 0 and by_place == bare:
         found = Labels([name], {r: (label[r],) for r in rows if r not in bare})
         found.notes.append(
             f"rows with a label alone are headings: {', '.join(map(repr, [label[r] for r in bare[:3]]))}"

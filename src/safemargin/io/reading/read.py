@@ -235,7 +235,13 @@ def read_grid(
     context = Context(
         grid.name, grid.word, reading, base, said.random, said.unit, ambiguous=frame.style.ambiguous, own=own
     )
-    outcome = settle(cells, context)
+    try:
+        outcome = settle(cells, context)
+    except InputError:
+        if not rows.headings:
+            raise
+        rows = row_labels(frame, columns, headings=False)  # the sums need a count where a label stands alone
+        outcome = settle(find_cells(frame, columns, rows, across, said, reading), context)
     _check_ambiguous(frame, outcome.tested, columns)
     if not (outcome.tested or reading.decimal or reading.thousands):
         _doubt_fractions(frame, columns)
