@@ -98,10 +98,14 @@ class Onlooker:
         return place is not None and all(place[axis] in names for axis, names in groups.items())
 
     def groups(self) -> Iterator[tuple[object, list[bool]]]:
-        """Cells of every set of axes in every published cycle, people of one history, and of one pattern of coming."""
-        patterns = {h: tuple(place is not None for place in h) for h in self.histories}
-        for one in self.histories:
-            yield one, [h == one for h in self.histories]
+        """Cells of every set of axes in every published cycle, people of one history, and of one pattern of coming.
+
+        A cycle that was refused is no part of a history: no statement speaks of who came or went in it.
+        """
+        seen = {h: tuple(h[cycle] for cycle in self.published) for h in self.histories}
+        patterns = {h: tuple(place is not None for place in seen[h]) for h in self.histories}
+        for one in dict.fromkeys(seen.values()):
+            yield one, [seen[h] == one for h in self.histories]
         for cycle in self.published:
             for axes in chain.from_iterable(combinations(range(self.axes), n) for n in range(1, self.axes + 1)):
                 keys = [None if (p := h[cycle]) is None else tuple(p[a] for a in axes) for h in self.histories]
