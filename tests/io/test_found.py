@@ -385,3 +385,48 @@ def test_a_sum_under_one_header_is_no_category(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f";Men;;;Women;;;Total\n{rows}", encoding="utf-8")
     read = safemargin.load(tmp_path / "t.csv")
     assert read.doubts or "Both" not in read.axes[2].categories
+
+
+OFFICE_FORMS = {
+    "numbered": "Region,a,b,Total\n,(1),(2),(3)\nN,12,x,15\nS,20,31,51\nTotal,32,34,66\n",
+    "year_blocks": "Region,Men,,Women,\n,2021,2022,2021,2022\nN,12,x,13,14\nS,20,31,22,21\nTotal,32,34,35,35\n",
+    "column_of_gaps": "Region,2019,2020,2021\nN,12,x,15\nS,20,x,51\nW,31,x,44\n",
+    "shares": "Region,antal,,,Del,,\n,a,b,I alt,a,b,I alt\nN,12,x,15,80.0,x,100.0\nS,20,31,51,39.2,60.8,100.0\nI alt,32,34,66,48.5,51.5,100.0\n",
+    "means": "Region,a,b,Total,Average income\nN,12,x,15,1024.5\nS,20,31,51,998.1\nTotal,32,34,66,1000.3\n",
+    "coded_sections": (
+        "Code,Region,a,b,Total\n,Men,,,\nE1,N,12,x,15\nE2,S,20,31,51\nE,Total,32,34,66\n"
+        ",Women,,,\nE1,N,11,9,20\nE2,S,21,30,51\nE,Total,32,39,71\n"
+    ),
+    "named_serial": "Lfd. Nr.;Region;a;b;Gesamt\n1;N;12;x;15\n2;S;20;31;51\n3;Gesamt;32;34;66\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", sorted(OFFICE_FORMS))
+def test_office_forms_are_read_without_options(form: str, tmp_path: Path) -> None:
+    """N holds 12 in `a` or in its first column, every `x` is a gap, and nothing but a sum or a share is set aside."""
+    path = tmp_path / f"{form}.csv"
+    path.write_text(OFFICE_FORMS[form], encoding="utf-8")
+    (read,) = read_all([path])
+    assert len(read.gaps) == OFFICE_FORMS[form].replace("Lfd", "").count(",x") // (2 if form == "shares" else 1) or (
+        form == "named_serial" and len(read.gaps) == 1
+    )
+    first = next(row for row in range(len(read.cells.lower)) if not read.is_sum(row))
+    assert (read.cells.lower[first], read.cells.upper[first]) == (12, 12)
+    sizes = {"year_blocks": [2, 2, 2], "column_of_gaps": [3, 3], "coded_sections": [2, 2, 2]}
+    assert sorted(len(axis.categories) for axis in read.axes) == sorted(sizes.get(form, [2, 2]))
+    assert not read.doubts
+
+
+def test_few_round_counts_without_totals_are_a_doubt_where_one_is_suppressed(tmp_path: Path) -> None:
+    """Six counts that are multiples of 5: nothing says whether they are exact."""
+    path = tmp_path / "t.csv"
+    path.write_text("Region,a,b,c\nN,10,x,15\nS,20,15,55\nW,10,x,x\n", encoding="utf-8")
+    (read,) = read_all([path])
+    assert any("--rounded 5" in doubt for doubt in read.doubts)
+
+
+def test_a_dash_is_no_zero_where_a_subtotal_would_then_have_parts_that_are_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Region,2021,2022\nNord,32,37\n  Kiel,12,20\n  Ulm,20,-\nTotal,32,37\n", encoding="utf-8")
+    (read,) = read_all([path])
+    assert len(read.gaps) == 1

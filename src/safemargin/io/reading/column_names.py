@@ -11,10 +11,25 @@ HIDDEN_FLAGS = ("c", "x", "s", "d", "(d)", "[c]", "*", "**", "u", "q")
 NOTES = (
     *("note", "notes", "footnote", "footnotes", "comment", "comments", "remark", "remarks", "bemerkung"),
     *("anmerkung", "source", "remarque", "remarques", "hinweis", "observación", "observaciones", "nota", "notas"),
+    *(
+        "not",
+        "notlar",
+        "huom.",
+        "huom",
+        "pozn.",
+        "pozn",
+        "σημ.",
+        "megjegyzés",
+        "observații",
+        "obs.",
+        "opomba",
+        "märkus",
+    ),
     *("uwagi", "anmärkning", "opmerking", "opmerkingen", "merknad", "poznámka", "備考", "примечание"),
 )
 SHARES = re.compile(
-    r"%|\bper ?cent|\bpct\b|prozent|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
+    r"%|\bper ?cent|\bpct\b|prozent|procent|prosent|százalék|yüzde|ποσοστό|"
+    r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
     r"proportion|\brate\b|\brates\b|\bratio\b|"
     r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
     r"\bindex\b|\bchange\b|"
@@ -27,4 +42,39 @@ LABELS = re.compile(
     r"grade|zip|plz|postcode|rank|geo|nuts|nace|isco|household size|size)$",
     re.I,
 )
+ROW_NUMBERS = (
+    *(
+        "",
+        "unnamed: 0",
+        "row",
+        "index",
+        "no.",
+        "no",
+        "#",
+        "nr",
+        "nr.",
+        "lfd. nr.",
+        "lfd.nr.",
+        "lfd nr",
+        "lp.",
+        "lp",
+        "n°",
+    ),
+    *(
+        "s.no",
+        "s.no.",
+        "sl. no.",
+        "p.č.",
+        "poř. č.",
+        "sıra",
+        "sıra no",
+        "α/α",
+        "ssz.",
+        "nr. crt.",
+        "№",
+        "№ п/п",
+        "item",
+    ),
+)
+"""Names of a column that numbers the rows."""
 RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import combinations
 
 from safemargin.core import InputError
-from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, SHARES, STATUS
+from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
 from safemargin.io.reading.frame import YEARS, Frame
 from safemargin.io.reading.grid import shown
@@ -107,9 +107,7 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
         raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")
     for c in found.labels:
         if len(frame.head) == 1 and found.name(c) and found.name(c) in {found.name(n) for n in found.counts if n != c}:
-            raise InputError(
-                f"{frame.grid.name}: the column {found.name(c)!r} is there twice; give each a name of its own"
-            )
+            raise InputError(f"{frame.grid.name}: the column {found.name(c)!r} is there twice; rename one")
     _check_whole(frame, found)
     return found
 
@@ -132,9 +130,9 @@ def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[in
 
 def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
     """A first column without a name that numbers the rows, as R and pandas write it."""
-    if frame.grid.width < 3 or found.name(0).lower() not in ("", "unnamed: 0", "row", "index", "no.", "#"):
+    if frame.grid.width < 3 or found.name(0).lower() not in ROW_NUMBERS:
         return None
-    numbers = [frame.values[r, 0].number for r in frame.body]
+    numbers = [frame.values[r, 0].number for r in frame.body if frame.values[r, 0].kind != "empty"]
     if numbers in (list(range(1, len(numbers) + 1)), list(range(len(numbers)))) and len(numbers) > 1:
         found.notes.append("ignored the numbers of rows in the first column")
         return 0
@@ -144,6 +142,8 @@ def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
 def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
     """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
     looked = [chosen] if chosen is not None else list(frame.measured)
+    named = [c for c in looked if not SHARES.search(found.name(c))]
+    looked = named or looked  # means of amounts beside counts are ignored
     few = len(looked) <= 2 or sum(AMOUNT_WORDS.search(found.name(c)) is not None for c in looked) > 1
     for c in looked:
         name = found.name(c)
@@ -178,6 +178,7 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
     """Columns of shares, means and rates."""
     shares = {c for c in measured if SHARES.search(" ".join(found.names[c])) and not _is_named_count(found.name(c))}
     shares |= {c for c in measured if any(frame.values[r, c].kind == "share" for r in frame.body)}
+    shares |= _fractions_of(frame, found, measured)
     if shares and set(measured) - shares:
         names = ", ".join(
             repr(" ".join(dict.fromkeys(text for text in found.names[c] if text))) for c in sorted(shares)[:4]
@@ -187,6 +188,18 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
         )
         return shares
     return set()
+
+
+def _fractions_of(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[int]:
+    """Columns of fractions up to 100 that repeat the names of columns of whole numbers: their shares."""
+    numbers = {c: [v.number for r in frame.body if (v := frame.values[r, c]).kind == "number"] for c in measured}
+    broken = {
+        c
+        for c, of in numbers.items()
+        if any(isinstance(n, Decimal) for n in of) and all(0 <= (n or 0) <= 100 for n in of)
+    }
+    whole = {found.name(c) for c in measured if all(isinstance(n, int) for n in numbers[c])}
+    return {c for c in broken if found.name(c) in whole}
 
 
 def _is_named_count(name: str) -> bool:
@@ -282,7 +295,8 @@ def _without_codes(frame: Frame, found: TableColumns) -> list[int]:
     for first, second in combinations(found.labels, 2):
         if first not in kept or second not in kept or len(kept) < 2:
             continue
-        pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in frame.body}
+        rows = [r for r in frame.body if any(frame.values[r, c].kind != "empty" for c in found.counts)] or frame.body
+        pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in rows}
         pairs -= {pair for pair in pairs if not pair[1]} if ("", "") in pairs else set()
         full = {pair for pair in pairs if all(pair)}
         # A total has no code: a blank beside a label that has none elsewhere.
@@ -333,7 +347,8 @@ def _distinct(frame: Frame, columns: Sequence[int]) -> bool:
 
 def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: list[int], plain: dict[str, int]) -> None:
     """Labels and counts where nobody says which is which."""
-    named = [plain[name] for name in COUNTS if name in plain and plain[name] in measured]
+    called = [found.name(c).lower() for c in measured]
+    named = [plain[name] for name in COUNTS if plain.get(name) in measured and called.count(name) == 1]
     codes = [c for c in measured if c not in named and _is_code(frame, found, c)]
     if found.ends is not None and not named:
         found.labels, found.counts = sorted([*texts, *codes]), []

@@ -41,6 +41,9 @@ _ROUNDED = re.compile(
     r"zaokrągl\w*)[^.;]*?([0-9][0-9,. ]{0,6})",
     re.I,
 )
+_ROUNDING = re.compile(
+    r"\bround(?:ed|ing)|gerundet|rundung|arrondi|redonde|arrotond|afgerond|avrund|afrund|zaokr", re.I
+)
 _RANDOM = re.compile(r"random(?:ly)?[ -]*round|zufallsgerundet", re.I)
 _THOUSANDS = re.compile(
     r"\bin thousands\b|\(thousands\)|\('?000'?s?\)|\bin (?:1[ ,.']?000|tsd\.?|tausend)\b|\ben milliers\b|"
@@ -74,6 +77,8 @@ class Explained:
     """What counts are rounded to."""
     random: bool = False
     """Whether they are rounded up or down by chance."""
+    rounds: bool = False
+    """Whether they are rounded, to whatever."""
     unit: int = 1
     """How many people one unit is."""
     amounts: str = ""
@@ -111,7 +116,8 @@ def explained(texts: Sequence[str], symbols: Collection[str] = ()) -> Explained:
         unit = 1_000_000 if _MILLIONS.search(text) else 1_000 if _THOUSANDS.search(text) else unit
         if not amounts and (found := AMOUNT_WORDS.search(text) or MONEY.search(text)):
             amounts = found[0]
-    return Explained(gaps, frozenset(zeros), base, is_random, unit, amounts)
+    rounds = any(_ROUNDING.search(text) for text in texts)
+    return Explained(gaps, frozenset(zeros), base, is_random, rounds, unit, amounts)
 
 
 def _sentences(text: str) -> list[str]:

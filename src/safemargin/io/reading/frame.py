@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from safemargin.core import UNBOUNDED, InputError
+from safemargin.io.reading.column_names import NOTES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
 from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
@@ -23,6 +24,8 @@ FOOT = re.compile(
     re.I,
 )
 """How a line starts that is about the table, not in it."""
+_NUMBERED = re.compile(r"(?:[(\[]?[0-9]{1,2}[)\].]?[ ]?)+")
+"""A row below the header that numbers the columns."""
 COUNTED = re.compile(r"^(?:count|counts|freq|frequency|n|obs_value|value|values|people|persons|number)$", re.I)
 
 
@@ -67,6 +70,14 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
         skipped = [f"{rows} empty {whole.word}s" if rows > 1 else f"an empty {whole.word}"] if rows else []
         skipped += [f"{columns} empty columns" if columns > 1 else "an empty column"] if columns else []
         notes.append(f"skipped {' and '.join(skipped)}")
+    numbering = [
+        r
+        for r in head
+        if len(head) > 1 and _NUMBERED.fullmatch(" ".join(_texts(grid.rows[r]))) and _in_order(grid.rows[r])
+    ]
+    if numbering and len(numbering) < len(head):
+        head = [r for r in head if r not in numbering]
+        notes.append("skipped a row that numbers the columns")
     grid, head, body = _shifted(grid, head, body)
     body, dropped = _without_repeats(grid, style, head, body)
     notes += dropped
@@ -82,7 +93,7 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
         tuple(lines[len(titles) :]),
         style,
         values,
-        _measured(grid, body, values),
+        _measured(grid, head, body, values),
         tuple(notes),
         tuple(sorted(guessed)),
     )
@@ -162,6 +173,8 @@ def _is_short(row: Sequence[Cell]) -> bool:
 def _names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int, data: Sequence[int]) -> bool:
     """Whether the first row with numbers is a header of years or of small numbers in order: `Region, 2019, 2020`."""
     numbers = [value.number for value in stated[first] if value.kind == "number"]
+    if _are_years(numbers) and _left_of_numbers(stated[first]) and any(r > first for r in data):
+        return True
     above = [r for r in range(first) if sum(cell is not None for cell in grid.rows[r]) > 1]
     later = [r for r in data if r > first]
     if not later or any(value.kind in ("gap", "share") for value in stated[first]):
@@ -173,10 +186,37 @@ def _names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int
     if len(numbers) < 2 or not all(isinstance(number, int) for number in numbers):
         return False
     steps = {int(b or 0) - int(a or 0) for a, b in zip(numbers, numbers[1:], strict=False)}
-    in_years = all(int(number or 0) in YEARS for number in numbers) and steps <= {1, -1, 0, 5, 10, 2, 4, -5, -10}
-    if in_years and stated[first][0].kind in ("text", "empty"):
-        return True
     return not above and steps == {1} and stated[first][0].kind in ("text", "empty") and numbers[0] in (0, 1)
+
+
+def _are_years(numbers: Sequence[int | Decimal | None]) -> bool:
+    """Whether numbers are years at one distance, or the same such years block by block.
+
+    >>> _are_years([2019, 2020, 2019, 2020]), _are_years([2019, 2044, 2020])
+    (True, False)
+    """
+    years = [number for number in numbers if isinstance(number, int) and number in YEARS]
+    if len(years) < 2 or len(years) < len(numbers):
+        return False
+    size = next((n for n in range(1, len(years)) if years[n] == years[0]), len(years))
+    steps = {b - a for a, b in zip(years[:size], years[1:size], strict=False)}
+    blocks = {tuple(years[n : n + size]) for n in range(0, len(years), size)}
+    return len(blocks) == 1 and len(steps) == 1 and steps <= {1, -1, 5, 10, 2, 4, 3, -5, -10}
+
+
+def _left_of_numbers(row: Sequence[Value]) -> bool:
+    """Whether all that is beside the numbers of a row is texts, with one or nothing in front of them."""
+    return row[0].kind in ("text", "empty") and all(value.kind in ("text", "empty", "number") for value in row)
+
+
+def _texts(row: Sequence[Cell]) -> list[str]:
+    return [shown(cell) for cell in row if cell is not None]
+
+
+def _in_order(row: Sequence[Cell]) -> bool:
+    """Whether numbers in brackets, or letters, stand in their order: `(1) (2) (3)`."""
+    numbers = [int(text) for text in re.findall("[0-9]+", " ".join(_texts(row)))]
+    return len(numbers) > 1 and numbers == [*range(numbers[0], numbers[0] + len(numbers))] and numbers[0] in (0, 1, 2)
 
 
 def _with_gaps_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: Sequence[int], first: int) -> int:
@@ -234,7 +274,7 @@ def _head_above(grid: TextGrid, width: Sequence[int], first: int) -> list[int]:
     head: list[int] = []
     start = first - 1
     named = start > 0 and (width[start - 1] > 1 or any(cell is not None for cell in grid.rows[start - 1][1:]))
-    if start > 0 and width[start] == 1 and grid.rows[start][0] is not None and named:
+    if start > 0 and width[start] == 1 and named:
         start -= _heads_a_section(grid, start)  # a heading of the first rows is no header
     for r in range(start, -1, -1):
         cells = [c for c, cell in enumerate(grid.rows[r]) if cell is not None]
@@ -274,9 +314,10 @@ def _check_counts_in_head(grid: TextGrid, stated: Sequence[Sequence[Value]], hea
 
 def _heads_a_section(grid: TextGrid, row: int) -> bool:
     """Whether a label alone is followed later by another label alone among rows of numbers."""
+    at = next((c for c, cell in enumerate(grid.rows[row]) if cell is not None), 0)
     return any(
-        r > row + 1 and grid.rows[r][0] is not None and all(cell is None for cell in grid.rows[r][1:])
-        and any(cell is not None for cell in grid.rows[r + 1][1:])
+        r > row + 1 and grid.rows[r][at] is not None and sum(cell is not None for cell in grid.rows[r]) == 1
+        and any(cell is not None for cell in grid.rows[r + 1][at + 1 :])
         for r in range(len(grid.rows) - 1)
     )  # fmt: skip
 
@@ -297,16 +338,44 @@ def _shifted(grid: TextGrid, head: list[int], body: list[int]) -> tuple[TextGrid
     return grid, head, body
 
 
-def _measured(grid: TextGrid, body: Sequence[int], values: dict[tuple[int, int], Value]) -> tuple[int, ...]:
-    """Columns with nothing but numbers, shares, gaps and blanks, at least one of them a number or a sure gap."""
-    found = []
+def _measured(
+    grid: TextGrid, head: Sequence[int], body: Sequence[int], values: dict[tuple[int, int], Value]
+) -> tuple[int, ...]:
+    """Columns with nothing but numbers, shares, gaps and blanks, at least one of them a number.
+
+    A column of gaps alone is one too, if it stands right of a column of numbers, has a name, and no cell is empty where
+    that one has a number.
+    """
+    found: list[int] = []
     for c in range(grid.width):
         kinds = [values[r, c].kind for r in body]
         texts = sum(kind == "text" for kind in kinds)
         numbers = sum(kind in ("number", "share") for kind in kinds)
         if numbers and texts == 0:
             found.append(c)
+        elif found and texts == 0 and c in _between(grid, body, values, found[-1]):
+            name = next((shown(grid.rows[r][c]) for r in reversed(head) if grid.rows[r][c] is not None), "")
+            if (
+                name
+                and name.lower() not in (*STATUS, *NOTES)
+                and all(
+                    kind in ("gap", "dash")
+                    for r, kind in zip(body, kinds, strict=True)
+                    if values[r, found[-1]].kind != "empty"
+                )
+            ):
+                found.append(c)
     return tuple(found)
+
+
+def _between(grid: TextGrid, body: Sequence[int], values: dict[tuple[int, int], Value], left: int) -> range:
+    """The columns right of one, up to the last that holds nothing but numbers and gaps."""
+    last = max(
+        c for c in range(left, grid.width)
+        if c == left or any(values[r, c].kind == "number" for r in body)
+        and all(values[r, c].kind != "text" for r in body)
+    )  # fmt: skip
+    return range(left + 1, last)
 
 
 def cut_rows(frame: Frame, rows: Sequence[int]) -> Frame:

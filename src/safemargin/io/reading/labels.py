@@ -175,8 +175,8 @@ def column_labels(frame: Frame, columns: TableColumns, across: Sequence[str] = (
                 used.remove(level)
                 titles = titles or next(iter(texts))
     used = _without_measures(columns, counts, used)
-    if len(counts) == 1 and not across:
-        return Labels([], {counts[0]: ()})
+    if len(counts) <= 1 and not across:
+        return Labels([], {c: () for c in counts})
     if not used:
         raise InputError(
             f"{frame.grid.name}: the columns of counts have no names; say how many rows are the header (--header)"

@@ -233,7 +233,15 @@ def read_grid(
     cells = find_cells(frame, columns, rows, across, said, reading)
     base = said.base or (said.unit if said.unit > 1 else 0)
     context = Context(
-        grid.name, grid.word, reading, base, said.random, said.unit, ambiguous=frame.style.ambiguous, own=own
+        grid.name,
+        grid.word,
+        reading,
+        base,
+        said.random,
+        said.rounds,
+        said.unit,
+        ambiguous=frame.style.ambiguous,
+        own=own,
     )
     try:
         outcome = settle(cells, context)

@@ -27,6 +27,8 @@ class Context:
     reading: ReadingOptions = ReadingOptions()
     base: int = 0
     random: bool = False
+    rounds: bool = False
+    """Whether a footnote says that counts are rounded, and not to what."""
     unit: int = 1
     trusted: bool = False
     ambiguous: str = ""
@@ -80,17 +82,22 @@ def _with_dashes(cells: SheetCells, context: Context, base: int) -> Outcome:
     outcome: Outcome | None = None
     try:
         outcome = _rounded(zero, context, base)
-        if _shown_by_sums(outcome, cells):
+        if _shown_by_sums(outcome, cells) and not _partial(outcome):
             outcome.cells.notes.append(f"{count} {'dash is' if count == 1 else 'dashes are'} zero: the sums say so")
             return outcome
     except (NotASum, InputError):
         outcome = None
     gaps = _rounded(cells, context, base)
-    if outcome is None:
+    if outcome is None or _partial(outcome) > _partial(gaps):
         gaps.cells.notes.append(f"{count} {'dash is a gap' if count == 1 else 'dashes are gaps'}: the sums say so")
     else:
         gaps.cells.doubts.append("a dash may be a zero or a suppressed count, and no sum says which")
     return gaps
+
+
+def _partial(outcome: Outcome) -> int:
+    """How many labels have parts that are not listed."""
+    return sum(len(axis.partial) for axis in outcome.sums)
 
 
 def _shown_by_sums(outcome: Outcome, cells: SheetCells) -> bool:
@@ -99,6 +106,8 @@ def _shown_by_sums(outcome: Outcome, cells: SheetCells) -> bool:
     for axis, sums in enumerate(outcome.sums):
         rest = rows.rest(axis)
         for parent, parts in sums.splits:
+            if parent in sums.partial:
+                continue
             inner = np.isin(rows.codes[:, axis], list(parts))
             open_keys = set(rest[inner & (rows.lower != rows.upper)].tolist())
             known = {key for key, row in zip(rest[rows.codes[:, axis] == parent].tolist(),
@@ -115,8 +124,12 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
     """Sums of counts as they are; if a total does not add up and all are multiples of one base, of rounded ones."""
     printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
     found = 0 if base or context.trusted else likely_base(printed)
+    if found and context.rounds:
+        base, found = found, 0
     try:
         outcome = _filled(cells, context, *_widened(cells, base, context.random), base)
+        if not (found or base or outcome.tested or context.trusted) and cells.hidden.any():
+            found = likely_base(printed, (10, 5), different=False)  # nothing but the counts says whether they are exact
         return _as_rounded(cells, context, outcome, found) if found and not context.own else outcome
     except NotASum as error:
         if found and error.off <= found * (error.parts + 1):
@@ -150,7 +163,7 @@ def _as_rounded(cells: SheetCells, context: Context, exact: Outcome, base: int) 
             return outcome
     words = f"all counts are multiples of {base}: say whether they are rounded (--rounded {base})"
     printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
-    (exact.cells.doubts if is_rounded_surely(printed, base) else exact.cells.notes).append(words)
+    (exact.cells.doubts if is_rounded_surely(printed, base, bool(exact.tested)) else exact.cells.notes).append(words)
     return exact
 
 

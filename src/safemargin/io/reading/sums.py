@@ -23,7 +23,7 @@ STRONG = frozenset(
     "ensemble totale totaux somme suma totaal totalt totalsumma yhteensä kaikki ogółem razem celkem "
     "spolu összesen ukupno "
     "skupaj skupno toplam kokku viso iš viso kopā pavisam σύνολο всего итого усього разом общо samtals "
-    "jumla tổng alle "
+    "jumla tổng alle mindösszesen ukupno: kopskaits "
     "alla samtliga sammanlagt 合計 総数 計 总计 合计 总数 합계 총계 계 المجموع الإجمالي सभी कुल jami barcha total: "
     "grand-total celkem: insg. ges. tot.".split()
 ) | frozenset(
@@ -31,7 +31,8 @@ STRONG = frozenset(
         *("grand total", "i alt", "hela landet", "iš viso", "tất cả", "all categories", "total general", "gesamt:"),
         *("alle zusammen", "total count", "tous", "toutes", "total (all)", "all (total)", "total all", "all total"),
         *("the whole", "row total", "column total", "col total", "total row", "total column", "sum total", "tutti"),
-        *("todos", "todas", "allemaal"),
+        *("todos", "todas", "allemaal", "genel toplam", "suma całkowita", "γενικό σύνολο", "total generale", "всего:"),
+        *("totale generale", "total général", "eindtotaal", "gesamtergebnis", "celkový součet", "suma końcowa"),
     )
 )
 """What offices call a sum over all categories; a label of this name that is no sum is an error."""

@@ -17,8 +17,8 @@ from safemargin.io.reading.sums import LIKELY, PARTIAL, WEAK, Rows, Test, is_str
 
 ENOUGH = 3.0
 """Evidence at which arithmetic alone makes a label a sum: a chance of one in a thousand that it is none."""
-MANY = 8
-"""Different counts that are multiples of one base before that is a doubt although totals add up."""
+MANY, SOME = 8, 6
+"""Different counts that are multiples of one base before that is a doubt: where totals add up, and where none does."""
 MOST_TESTED, MOST_SEARCHED = 20_000_000, 400
 _CODE = re.compile(r"([A-Z]{0,3}[0-9.]{0,8})(?:[ \-–:_].*)?$")
 
@@ -69,14 +69,14 @@ def find_sums(
     found = AxisSums()
     if stated == NO_TOTALS or len(labels) < 2:
         return found
-    named = _named(labels, stated)
+    named = _named(_without_prefixes(labels), stated)
     taken: set[int] = set()
     codes = [(code_of or {}).get(label, label) for label in labels]
     _by_hints(rows, axis, labels, inside or {}, found, taken, named, codes)
     if named is None and not trusted:
         named = _by_arithmetic(rows, axis, name, labels, found, taken, gaps)
         if named is None:
-            if gaps and not found.splits:
+            if not found.splits:
                 _search(rows, axis, labels, found, taken, None)
                 if found.splits:
                     wholes = ", ".join(repr(labels[parent]) for parent, _ in found.splits[:3])
@@ -157,6 +157,16 @@ def _named(labels: Sequence[str], stated: str) -> int | None:
     weak = [code for code, label in enumerate(labels) if WEAK.fullmatch(label.strip())]
     ends = [code for code in weak if code in (0, len(labels) - 1)]
     return ends[-1] if ends and len(labels) > 2 else None
+
+
+def _without_prefixes(labels: Sequence[str]) -> list[str]:
+    """Labels less a code in front of every one: `UK Grand total` above `UK1 North` is `Grand total`."""
+    coded = [
+        re.fullmatch(r"[A-Z]{1,3}[0-9][0-9A-Z]{0,6}[ :–-]+(\S.*)|[A-Z]{2,3}[ :–-]+(\S.*)", text) for text in labels
+    ]
+    if all(coded) and len(labels) > 2:
+        return [match[1] or match[2] for match in coded if match]
+    return list(labels)
 
 
 def _by_hints(
@@ -246,7 +256,11 @@ def _by_arithmetic(
         at_end = code in (every[0], every[-1])
         if test.fits and not test.short and (test.evidence >= (ENOUGH if at_end else 2 * ENOUGH)):
             best = max(best or (0.0, 0), (test.evidence, code))
-        elif test.fits and gaps and at_end and (test.tested or _is_large(rows, axis, code, others)):
+        elif (
+            test.fits
+            and at_end
+            and (gaps and (test.tested or _is_large(rows, axis, code, others)) or _is_near(rows, axis, code, others))
+        ):
             found.doubts.append(f"{name}: {labels[code]!r} may be the sum of the others")
     if best is None:
         return None
@@ -262,6 +276,13 @@ def _is_large(rows: Rows, axis: int, code: int, others: Sequence[int]) -> bool:
     at_code = int((rows.codes[:, axis] == code).sum())
     totals = rows.lower[rows.codes[:, axis] == code]
     return at_code > 0 and bool((totals > 0).all()) and not test.fits and _exceeds(rows, axis, code, others)
+
+
+def _is_near(rows: Rows, axis: int, code: int, others: Sequence[int]) -> bool:
+    """Whether rounded counts of a label and of all others are printed, so that to fit says that it may be their sum."""
+    used = np.isin(rows.codes[:, axis], [code, *others])
+    spread = (rows.upper - rows.lower)[used]
+    return bool((spread > 0).all()) and bool((spread[rows.codes[used, axis] == code] <= 1_000).all())
 
 
 def _exceeds(rows: Rows, axis: int, code: int, others: Sequence[int]) -> bool:
@@ -308,24 +329,26 @@ def _too_many(rows: Rows, axis: int, parent: int, children: Sequence[int]) -> bo
     return not _is_part(rows, axis, parent, children)
 
 
-def likely_base(values: IntArray, given: Sequence[int] = (1000, 500, 100, 50, 10, 5, 3)) -> int:
+def likely_base(values: IntArray, given: Sequence[int] = (1000, 500, 100, 50, 10, 5, 3), different: bool = True) -> int:
     """The largest base of which all counts are multiples, if so many are that chance does not explain it.
 
     >>> likely_base(np.array([5, 10, 25, 40, 15, 20])), likely_base(np.array([5, 10, 26, 40, 15, 20]))
     (5, 0)
     """
-    counts = np.unique(values[values > 0])
+    counts = np.unique(values[values > 0]) if different else values[values > 0]
     for base in given:
         if len(counts) * np.log10(base) >= 4 and not (counts % base).any():
             return base
     return 0
 
 
-def is_rounded_surely(values: IntArray, base: int) -> bool:
+def is_rounded_surely(values: IntArray, base: int, tested: bool = True) -> bool:
     """Whether so many different counts are multiples of a base that neither chance nor a made-up example explains it.
 
     >>> is_rounded_surely(np.array([100, 300]), 100), is_rounded_surely(5 * np.arange(1, 13), 5)
     (False, True)
     """
     different = len(np.unique(values[values > 0]))
+    if not tested:
+        return int((values > 0).sum()) >= SOME
     return different >= MANY and bool(different * np.log10(base) >= 2 * ENOUGH)
