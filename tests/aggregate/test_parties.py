@@ -458,7 +458,7 @@ def test_one_organisation_sends_the_rows_of_many_clients(served: Served) -> None
         ({"data": folder / "answers.csv"}, "name the client"),
     ):
         with pytest.raises(InputError, match=match):
-            submit(served.file, **wrong)  # type: ignore[arg-type]
+            submit(served.file, **wrong)
     total = collect(served.file, key=folder / "server.key")
     assert total.clients == tuple(NAMES) and list(total.totals.values()) == VALUES.sum(axis=0).tolist()
 
@@ -508,14 +508,14 @@ def test_plans_and_rows_are_checked(served: Served) -> None:
         with pytest.raises(InputError, match=match):
             plan(**fine | change)
     assert not (folder / "x.json").exists()
-    row = {"client": "c0", "key": folder / "c0.key"}
+    secret = folder / "c0.key"
     with pytest.raises(InputError, match="no row of client"):
-        submit(served.file, **{**row, "client": "c9"}, data=folder / "answers.csv")
+        submit(served.file, client="c9", key=secret, data=folder / "answers.csv")
     (folder / "odd.csv").write_text("client,a\nc0,1\n")
     with pytest.raises(InputError, match="not those of the session"):
-        submit(served.file, **row, data=folder / "odd.csv")
+        submit(served.file, client="c0", key=secret, data=folder / "odd.csv")
     with pytest.raises(InputError, match="name the CSV file"):
-        submit(served.file, **row)
+        submit(served.file, client="c0", key=secret)
 
 
 def test_a_party_that_is_away_is_named(tmp_path: Path, served: Served) -> None:
