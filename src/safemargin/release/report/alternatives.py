@@ -8,9 +8,9 @@ from safemargin.release.report.context import ReportContext, exact_share
 from safemargin.release.report.groups import NOT_COMPUTED, Choice, exact_categories
 from safemargin.ui import exact_percent
 
-WORK = 400_000
+WORK = 160_000
 """What all other choices together, or all remedies, may cost, in units of `effort`: an office waits for the release,
-not for what it did not ask for. It is a count and no clock, so a second run on another machine shows the same choices."""
+not for what it did not ask for. A count and no clock: another machine shows the same choices."""
 PROTECTIONS = ("auto", "merge", "noise")
 PROTECTION_WORDS = {
     "auto": "protect single groups (auto)",
