@@ -318,3 +318,70 @@ def test_units_of_sdmx_are_applied(tmp_path: Path) -> None:
     path.write_text(f"{head}X,N,31,A,6,EUR\nX,S,52,A,6,EUR\n")
     with pytest.raises(InputError, match="look like amounts"):
         safemargin.load(path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "encoding", "is_sure"),
+    [
+        (["Beroun", "Český Krumlov", "Děčín"], "cp1250", True),
+        (["człuchowski", "lęborski", "słupski"], "cp1250", True),
+        (["Ardèche", "Forêt", "Île"], "cp1252", True),
+        (["Övertorneå", "Gällivare", "Boden"], "cp1252", True),
+        (["Tromsø", "Oslo", "Bergen"], "cp1252", False),
+        (["Győr", "Pest", "Tolna"], "cp1250", False),
+    ],
+)
+def test_letters_show_the_encoding_or_it_is_a_doubt(
+    tmp_path: Path, labels: list[str], encoding: str, is_sure: bool
+) -> None:
+    lines = ["Place;Men;Women", *(f"{name};{31 + k};{48 - k}" for k, name in enumerate(labels))]
+    path = tmp_path / "places.csv"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    read = safemargin.load(path)
+    assert bool(read.doubts) is not is_sure
+    assert not is_sure or list(read.axes[0].labels) == labels
+    assert list(safemargin.load(path, reading={"encoding": encoding}).axes[0].labels) == labels
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_a_row_of_column_numbers_is_no_category(tmp_path: Path, width: int) -> None:
+    heads = ["Place", "Number", "Of which men", "Of which women"][:width]
+    counts = [["North", 71, 40, 31], ["South", 94, 45, 49], ["Total", 165, 85, 80]]
+    rows = [heads, list(range(1, width + 1)), *(row[:width] for row in counts)]
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in rows), encoding="utf-8")
+    assert list(safemargin.load(tmp_path / "t.csv").axes[0].labels) == ["North", "South", "Total"]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("Area;Men;;Women;\nNord;31;p;12;\nSud;24;;9;r\nWest;x;;14;\nTotal;58;;35;p\n", {"Nord", "Sud", "West"}),
+        (
+            "Code;Area;Men;Women\nFR;Total;60;50\nFR1;Up;41;30\nFR11;Nord;30;x\nFR12;Sud;11;14\nFR2;West;19;20\n",
+            {"Nord", "Sud", "West"},
+        ),
+        (
+            "Code;Area;Men;Women\nE1001;Nord;30;x\nE1002;Sud;11;14\nE1003;West;19;20\n;Total;60;50\n",
+            {"Nord", "Sud", "West"},
+        ),
+        ("Area;Persons\nNord;\nSud;45\nWest;84\nTotal;140\n", {"Nord", "Sud", "West"}),
+    ],
+)
+def test_flags_and_codes_and_gaps_at_the_edge(tmp_path: Path, text: str, labels: set[str]) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    read = safemargin.load(tmp_path / "t.csv")
+    assert set(read.axes[0].categories) == labels and not read.doubts and len(read.gaps) == 1
+
+
+def test_a_label_without_a_count_is_a_heading_only_with_a_doubt(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Area;Persons\nNord;12\nSud;\nWest;30\n", encoding="utf-8")
+    assert safemargin.load(tmp_path / "t.csv").doubts
+    (tmp_path / "t.csv").write_text("Area;Kind;Persons\nNord;a;12\nNord;b;31\nSud;a;45\nSud;b;\n", encoding="utf-8")
+    assert len(safemargin.load(tmp_path / "t.csv").gaps) == 1
+
+
+def test_a_sum_under_one_header_is_no_category(tmp_path: Path) -> None:
+    rows = "Area;a;b;Both;a;b;Both;\nN;31;14;45;22;x;25;70\nS;12;15;27;14;18;32;59\nTotal;43;29;72;36;21;57;129\n"
+    (tmp_path / "t.csv").write_text(f";Men;;;Women;;;Total\n{rows}", encoding="utf-8")
+    read = safemargin.load(tmp_path / "t.csv")
+    assert read.doubts or "Both" not in read.axes[2].categories

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { COUNT, KILL, TERM, INT, IO, FULL, READ_ONLY };
-enum { OPEN = 1, WRITE, SYNC, NAME, REMOVE };
+enum { OPEN = 1, WRITE, TRUNCATE, SYNC, NAME, REMOVE };
 
 static char root[PATH_MAX];
 static size_t length;
@@ -69,7 +69,7 @@ static int strikes(int what, int is_change) {
     case INT: kill(getpid(), SIGINT); return 0;
     case IO: errno = EIO; return 1;
     case FULL: if (what == REMOVE || what == SYNC || !is_change) return 0; errno = ENOSPC; return 1;
-    case READ_ONLY: if (!is_change || what == SYNC || what == WRITE) return 0; errno = EROFS; return 1;
+    case READ_ONLY: if (!is_change || what == SYNC || what == WRITE || what == TRUNCATE) return 0; errno = EROFS; return 1;
     }
     return 0;
 }
@@ -111,8 +111,8 @@ WRITES(writev, (int file, const struct iovec *parts, int count), real(file, part
     int name given { REAL(name); if (at >= 0 && by_number(file) && strikes(what, 1)) return -1; return call; }
 BY_NUMBER(fsync, SYNC, (int file), real(file))
 BY_NUMBER(fdatasync, SYNC, (int file), real(file))
-BY_NUMBER(ftruncate, WRITE, (int file, off_t size), real(file, size))
-BY_NUMBER(ftruncate64, WRITE, (int file, off64_t size), real(file, size))
+BY_NUMBER(ftruncate, TRUNCATE, (int file, off_t size), real(file, size))
+BY_NUMBER(ftruncate64, TRUNCATE, (int file, off64_t size), real(file, size))
 
 #define BY_PATH(name, what, folder, path, given, call) \
     int name given { REAL(name); if (at >= 0 && by_path(folder, path) && strikes(what, 1)) return -1; return call; }

@@ -86,6 +86,28 @@ def test_a_checker_from_the_page_alone(tmp_path: Path) -> None:
         assert third_checker.outcome(case.published, case.auditors) in case.outcome, case.name
 
 
+def kept_vectors() -> list[Vector]:
+    """The cases of `tests/vectors/certificates.json`: one in full, the others by the files in which they differ."""
+    kept = json.loads((ROOT / "tests" / "vectors" / "certificates.json").read_text())
+    made = []
+    for case in kept:
+        held: list[dict[str, bytes] | None] = []
+        for kind in ("published", "auditors"):
+            files = None if case[kind] is None else {**kept[0][kind], **case[kind]}
+            held.append(files and {name: text.encode() for name, text in files.items() if text is not None})
+        made.append(Vector(case["name"], held[0] or {}, held[1], case["outcome"], why=case["why"]))
+    return made
+
+
+def test_kept_vectors() -> None:
+    """All three checkers give the outcome that is written down beside 50 kept certificates, true and forged."""
+    cases = kept_vectors()
+    assert len(cases) == 50 and {case.outcome for case in cases} == {"holds", "fails", "not checked"}
+    compare(cases)
+    for case in cases:
+        assert third_checker.outcome(case.published, case.auditors) == case.outcome, case.name
+
+
 TEXTS = (
     *("a,b\n1,2\n", "a,b\r\n1,2", "a,b\n\n", "a,b\n1,", '"a",b\n"x""y","1\n2"\n', 'a\n"x', 'a\n"x"y\n', "a,a\n", ""),
     *("a\n\n", 'a\n""\n', 'a\nx"y\n', "\n", "a,b\n1,2\r3,4"),

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from safemargin.core import InputError
+from safemargin.core import InputError, OutputError
 from safemargin.io import transaction
 from safemargin.parties.files import open_private
 
@@ -41,16 +41,19 @@ class SetLedger:
     """The sets of clients that were summed, in one file: asked before a sum, written with it."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.database = open_private(path, EARLIER)
 
     def admit(self, clients: frozenset[str], least: int) -> None:
         """Record a set, or refuse it because of an earlier one; both in one transaction."""
-        with transaction(self.database):
-            check_overlap(stored_sets(self.database), clients, least)
-            digest = set_digest(clients)
-            self.database.executemany(
-                "INSERT OR IGNORE INTO earlier VALUES (?, ?)", [(digest, client) for client in sorted(clients)]
-            )
+        digest = set_digest(clients)
+        rows = [(digest, client) for client in sorted(clients)]
+        try:
+            with transaction(self.database):
+                check_overlap(stored_sets(self.database), clients, least)
+                self.database.executemany("INSERT OR IGNORE INTO earlier VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise OutputError(f"{self.path}: cannot be written ({error}); nothing was summed") from None
 
 
 def stored_sets(database: sqlite3.Connection) -> list[frozenset[str]]:

@@ -35,7 +35,7 @@ from safemargin.election.setup import (
     read_public_keys,
 )
 from safemargin.election.trustee import tally_secret
-from safemargin.io import read_bytes, read_json, write_whole
+from safemargin.io import check_folder, new_folder, read_bytes, read_json, write_whole
 from safemargin.parties.certificates import make_certificate
 from safemargin.parties.files import write_private
 
@@ -208,21 +208,22 @@ def backup_folder(folder: Path, out: Path, passphrase: str) -> None:
 
 def restore_folder(backup: Path, folder: Path, passphrase: str) -> None:
     """A party from its backup. It refuses to sign until it has caught up with what happened since."""
-    if folder.exists() and any(folder.iterdir()):
-        raise OutputError(f"{folder}: exists already and is not empty; choose another folder")
+    check_folder(folder)
     sealed = read_bytes(backup)
     salt = sealed[: argon2id.SALTBYTES]
     try:
         content = SecretBox(_stretched(passphrase, salt)).decrypt(sealed[argon2id.SALTBYTES :])
     except (CryptoError, ValueError):
         raise InputError(f"{backup}: the passphrase is wrong, or this is no backup") from None
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        archive.extractall(folder, filter="data")
-    if (folder / MANIFEST).exists():
-        role = open_role(folder)
-        role.remember("restored")
-        role.close()
+    with new_folder(folder) as draft:  # a folder with half of a party's keys would look like a party
+        draft.chmod(0o700)
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            archive.extractall(draft, filter="data")
+        if (draft / MANIFEST).exists():
+            role = open_role(draft)
+            role.remember("restored")
+            role.close()
+            (draft / ".lock").unlink(missing_ok=True)
 
 
 def _check_passphrase(passphrase: str) -> None:

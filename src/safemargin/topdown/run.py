@@ -116,8 +116,8 @@ def release(
         _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         public = _working(folder)
         drawn = _drawn_in_spark(counted, public, progress)  # nothing is written before
+        write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))  # first: it makes a folder a run
         _make_private(public)
-        write_file(folder / STATE, json_bytes({"schema": 1, "inputs": inputs}))
         for draft in public.path.rglob(".*"):  # of a run that was killed
             draft.unlink()
         if counted.residents is not None:

@@ -12,7 +12,7 @@ from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
 from safemargin.io.reading.labels import SUM, Labels
 from safemargin.io.reading.options import ReadingOptions
-from safemargin.io.reading.sums import TOTAL, total_among
+from safemargin.io.reading.sums import LIKELY, TOTAL, total_among
 from safemargin.io.reading.values import Value
 from safemargin.io.same_labels import spelling_notes
 
@@ -39,6 +39,8 @@ class SheetCells:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     inside: dict[int, dict[str, list[str]]] = field(default_factory=dict)
+    code_of: dict[str, str] = field(default_factory=dict)
+    """By label a code that says where in a hierarchy it is."""
 
 
 def find_cells(
@@ -64,7 +66,7 @@ def find_cells(
     lower, upper, hidden, dashes, symbols = _ranges(frame, values, places, said, reading)
     grid = frame.grid
     spots = np.array([(grid.lines[r], grid.columns[c]) for r, c in places], dtype=np.int64)
-    found = SheetCells(axes, labels_of, codes, lower, upper, hidden, dashes, symbols, spots)
+    found = SheetCells(axes, labels_of, codes, lower, upper, hidden, dashes, symbols, spots, code_of=columns.code_of)
     if rows.inside:
         found.inside[0] = rows.inside
     for name, texts in zip(axes, labels_of, strict=True):
@@ -100,12 +102,18 @@ def _coded(keys: Sequence[tuple[str, ...]], width: int) -> tuple[list[list[str]]
     codes = np.zeros((len(keys), width), dtype=np.int64)
     for axis in range(width):
         seen = dict.fromkeys(key[axis] for key in keys)
-        total = total_among([label for label in seen if label]) or TOTAL
+        total = _sum_name([label for label in seen if label])
         names = list(dict.fromkeys(label if label != SUM else total for label in seen))
         place = {name: code for code, name in enumerate(names)}
         labels.append(names)
         codes[:, axis] = [place[key[axis] if key[axis] != SUM else total] for key in keys]
     return labels, codes
+
+
+def _sum_name(labels: Sequence[str]) -> str:
+    """What the sum over an axis is called: by its labels, else `Total`."""
+    likely = [label for label in labels if LIKELY.fullmatch(label.strip())]
+    return total_among(labels) or (likely[0] if len(likely) == 1 else TOTAL)
 
 
 def _check_once(frame: Frame, down: int, keys: Sequence[tuple[str, ...]], places: Sequence[tuple[int, int]]) -> None:

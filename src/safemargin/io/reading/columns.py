@@ -12,6 +12,7 @@ from decimal import Decimal
 from itertools import combinations
 
 from safemargin.core import InputError
+from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, SHARES, STATUS
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
 from safemargin.io.reading.frame import YEARS, Frame
 from safemargin.io.reading.grid import shown
@@ -23,31 +24,7 @@ COUNTS = (
     *("no. of people", "anzahl", "effectif", "nombre", "number of people", "number of persons", "personen"),
     *("headcount", "total count", "cases"),
 )
-STATUS = (
-    *("status", "sdcstatus", "suppressed", "flag", "flags", "obs_status", "obs_flag", "conf_status", "symbol"),
-    "marker",
-)
-NOTES = (
-    *("note", "notes", "footnote", "footnotes", "comment", "comments", "remark", "remarks", "bemerkung"),
-    *("anmerkung", "source", "remarque", "remarques", "hinweis", "observación", "observaciones", "nota", "notas"),
-    *("uwagi", "anmärkning", "opmerking", "opmerkingen", "merknad", "poznámka", "備考", "примечание"),
-)
-SHARES = re.compile(
-    r"%|\bper ?cent|\bpct\b|prozent|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
-    r"proportion|\brate\b|\brates\b|\bratio\b|"
-    r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
-    r"\bindex\b|\bchange\b|"
-    r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b",
-    re.I,
-)
-LABELS = re.compile(
-    r"^(?:.*[ _.-])?(?:year|years|jahr|année|annee|anno|año|age|alter|âge|code|id|nr|month|monat|quarter|"
-    r"week|date|time|time_period|period|"
-    r"grade|zip|plz|postcode|rank|geo|nuts|nace|isco|household size|size)$",
-    re.I,
-)
-_CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}")
-RANGES = (("lower", "upper"), ("low", "high"), ("min", "max"), ("minimum", "maximum"), ("from", "to"))
+_CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}|[A-Z]{1,3}")
 INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
 
@@ -62,6 +39,8 @@ class TableColumns:
     status: int | None = None
     ends: tuple[int, int] | None = None
     across_name: str = ""
+    code_of: dict[str, str] = field(default_factory=dict)
+    """By label the code in a column beside it: `FR1` of `Île-de-France`."""
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -140,6 +119,8 @@ def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[in
     for name in STATUS:
         if name in plain and plain[name] not in frame.measured and found.status is None:
             found.status = plain[name]
+    if found.status is not None and sum(names[-1:] == (found.name(found.status),) for names in found.names) > 1:
+        found.status = None  # one column of flags per column of counts
     if found.status is not None:
         special |= {plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured}
     for low, high in RANGES:
@@ -215,8 +196,13 @@ def _is_named_count(name: str) -> bool:
 def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured: Sequence[int]) -> list[int]:
     """Columns of texts less those of remarks: right of all numbers, and called so or mostly empty."""
     last = max(measured, default=-1)
+    flags = _flags(frame, found, texts, measured)
+    if flags:
+        found.notes.append(f"ignored {'a column' if len(flags) == 1 else f'{len(flags)} columns'} of flags")
     kept = []
     for c in texts:
+        if c in flags:
+            continue
         filled = sum(frame.grid.rows[r][c] is not None for r in frame.body)
         numbers = sum(frame.values[r, c].kind == "number" for r in frame.body)
         left = [t for t in texts if t < last]
@@ -225,6 +211,9 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
             or (_distinct(frame, left) and len({shown(frame.grid.rows[r][c]) for r in frame.body}) < len(frame.body))
         )):  # fmt: skip
             found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
+            kinds = {frame.values[r, c].kind for r in frame.body} - {"empty"}
+            if kinds and kinds <= {"gap", "dash"} and found.name(c).lower() not in ("", *NOTES, *STATUS):
+                found.doubts.append(f"column {found.name(c)!r} holds gaps alone, and is not used")
             continue
         if numbers * 2 > len(frame.body) and c > min([*texts, *measured]) and not LABELS.search(found.name(c)):
             row = next(r for r in frame.body if frame.values[r, c].kind == "text")
@@ -234,6 +223,26 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
             raise fault(frame, row, c, "is not a number")
         kept.append(c)
     return kept
+
+
+def _flags(frame: Frame, found: TableColumns, texts: Sequence[int], measured: Sequence[int]) -> set[int]:
+    """Columns of flags such as `p` and `r` right of counts, where the labels before all counts identify rows."""
+    first = min(measured, default=0)
+    before = [c for c in texts if c < first]
+    flags: set[int] = set()
+    if not before or not _distinct(frame, before):
+        return flags
+    for c in texts:
+        marks = [shown(frame.grid.rows[r][c]).strip() for r in frame.body]
+        is_named = found.name(c).lower() in STATUS or not found.names[c][-1:] or not found.names[c][-1]
+        if c < first or not is_named or c - 1 not in measured or any(len(mark) > 3 for mark in marks):
+            continue
+        flags.add(c)
+        hidden = [m for m, r in zip(marks, frame.body, strict=True)
+                  if m.lower() in HIDDEN_FLAGS and frame.values[r, c - 1].kind == "number"]  # fmt: skip
+        if hidden:
+            found.doubts.append(f"the flag {hidden[0]!r} stands beside a number: is that number suppressed?")
+    return flags
 
 
 def _keys(frame: Frame, texts: Sequence[int], numeric: Sequence[int]) -> list[int]:
@@ -274,18 +283,34 @@ def _without_codes(frame: Frame, found: TableColumns) -> list[int]:
         if first not in kept or second not in kept or len(kept) < 2:
             continue
         pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in frame.body}
-        pairs.discard(("", ""))
-        size = len(pairs)
-        if size < 2 or any("" in pair for pair in pairs) or {len({p[i] for p in pairs}) for i in (0, 1)} != {size}:
+        pairs -= {pair for pair in pairs if not pair[1]} if ("", "") in pairs else set()
+        full = {pair for pair in pairs if all(pair)}
+        # A total has no code: a blank beside a label that has none elsewhere.
+        bare = [{pair[1 - i] for pair in pairs - full if not pair[i]} - {""} for i in (0, 1)]
+        size = len(full)
+        if size < 2 or {len({pair[i] for pair in full}) for i in (0, 1)} != {size}:
             continue
-        coded = [all(_CODED.fullmatch(pair[i]) for pair in pairs) for i in (0, 1)]
-        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in pairs) * 2 > size for i in (0, 1)]
-        if coded[0] == coded[1] or not named[coded[0]]:  # two columns of names may be two axes
+        coded = [_are_codes([pair[i] for pair in full]) for i in (0, 1)]
+        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in full) * 2 > size for i in (0, 1)]
+        if coded[0] == coded[1] or not named[coded[0]]:
+            if size > 2 and pairs == full and len(full) == len(frame.body):
+                names = f"{found.name(first)!r} and {found.name(second)!r}"
+                found.doubts.append(f"columns {names} go together row by row: taken as two axes")
+            continue
+        at = 0 if coded[0] else 1
+        if bare[1 - at] or len(bare[at]) > 2 or bare[at] & {pair[1 - at] for pair in full}:
             continue
         gone, stays = (first, second) if coded[0] else (second, first)
         kept.remove(gone)
+        found.code_of |= {pair[1 - at]: pair[at] for pair in full}
         found.notes.append(f"column {found.name(gone)!r} says the same as {found.name(stays)!r}")
     return kept
+
+
+def _are_codes(texts: Sequence[str]) -> bool:
+    """Whether texts are codes: short, most of them with digits."""
+    digits = sum(any(sign.isdigit() for sign in text) for text in texts)
+    return all(_CODED.fullmatch(text) for text in texts) and digits * 2 > len(texts)
 
 
 def _repeats(frame: Frame, column: int) -> bool:

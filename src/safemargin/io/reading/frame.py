@@ -126,6 +126,7 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
     last = max(data)
     while last + 1 < len(grid.rows) and width[last + 1] == max(width) and _is_short(grid.rows[last + 1]):
         last += 1  # a full row is no footnote, whatever it holds
+    last = _with_gaps_below(grid, stated, width, body_start, last)
     body = [r for r in range(body_start, last + 1)]
     titles = [r for r in range(head[0] if head else body_start)]
     return head, body, titles, list(range(last + 1, len(grid.rows)))
@@ -135,15 +136,23 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     """The body less rows that repeat the header, as on every page, and less rows of shares below rows of counts."""
     names = [grid.rows[r] for r in head if sum(cell is not None for cell in grid.rows[r]) > 1]
     again = [r for r in body if grid.rows[r] in names]
+    again += [r for r in body[:1] if r not in again and _counts_columns(grid, style, r, body[1:])]
     stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
     shares = [r for r in body if "share" in stated[r] and not {"number"} & set(stated[r])]
-    notes = [f"skipped {len(again)} rows that repeat the header"] if again else []
+    notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
     columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind == "share"}
     if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in body):
         return [r for r in body if r not in again], notes
     notes.append(f"ignored {len(shares)} rows of shares")
     return [r for r in body if r not in again and r not in shares], notes
+
+
+def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int]) -> bool:
+    """Whether a row below the header numbers the columns, 1, 2, 3 and on: its label is a number, all others are not."""
+    numbers = [value.number for value in (read_value(cell, style) for cell in grid.rows[row])]
+    labels = [read_value(grid.rows[r][0], style).kind for r in others if grid.rows[r][0] is not None]
+    return numbers == [*range(1, len(numbers) + 1)] and bool(labels) and set(labels) == {"text"}
 
 
 def _is_short(row: Sequence[Cell]) -> bool:
@@ -174,6 +183,11 @@ def _with_gaps_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: S
     """The first row of the body, where rows above the first number have gaps alone."""
     columns = [c for c, value in enumerate(stated[first]) if value.kind == "number"]
     named = any(number == grid.width for number in width[: first - 1])
+    above = first - 1
+    while grid.width == 2 and above > 0 and width[above] == 1 and grid.rows[above][0] is not None:
+        above -= 1  # labels without a count right below the names of both columns
+    if above < first - 1 and width[above] == 2 and grid.lines[first] - grid.lines[above] == first - above:
+        return above + 1
     while first > 1 and width[first - 2] > 1:
         kinds = [stated[first - 1][c].kind for c in columns]
         labels = [c for c in range(grid.width) if c not in columns]
@@ -187,6 +201,26 @@ def _with_gaps_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: S
             break
         first -= 1
     return first
+
+
+def _with_gaps_below(
+    grid: TextGrid, stated: Sequence[Sequence[Value]], width: Sequence[int], start: int, last: int
+) -> int:
+    """The last row of the body, where rows below the last number have all labels and no count."""
+    body = range(start, last + 1)
+    texts = [c for c in range(grid.width) if all(stated[r][c].kind not in ("number", "share") for r in body)]
+    labels = [c for c in texts if all(grid.rows[r][c] is not None for r in body)]
+    after = last + 1
+    while (
+        len(labels) > 1
+        and after < len(grid.rows)
+        and grid.lines[after] == grid.lines[after - 1] + 1
+        and width[after] == len(labels)
+        and all(grid.rows[after][c] is not None for c in labels)
+        and _is_short(grid.rows[after])
+    ):
+        after += 1
+    return after - 1
 
 
 def _are_bands(values: Sequence[Value]) -> bool:

@@ -45,6 +45,7 @@ class TextGrid:
     delimiter: str = ""
     encoding: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

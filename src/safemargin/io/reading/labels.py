@@ -25,18 +25,20 @@ class Labels:
     names: list[str]
     of: dict[int, tuple[str, ...]]
     inside: dict[str, list[str]] = field(default_factory=dict)
+    headings: tuple[str, ...] = ()
+    """Labels alone in their row that are taken for headings by their place alone: each may be a row of gaps."""
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
 
-def row_labels(frame: Frame, columns: TableColumns) -> Labels:
-    """The labels of every row of the body that holds counts."""
+def row_labels(frame: Frame, columns: TableColumns, headings: bool = True) -> Labels:
+    """The labels of every row of the body that holds counts; without `headings` a label alone is a row of gaps."""
     names = [columns.name(c) or (DOWN if n == 0 else f"{DOWN} {n + 1}") for n, c in enumerate(columns.labels)]
     if len(columns.labels) == 1:
-        return _one_column(frame, columns, names[0])
+        return _one_column(frame, columns, names[0], headings)
     columns = _without_measure(frame, columns)
     if len(columns.labels) < len(names):
-        return row_labels(frame, columns)
+        return row_labels(frame, columns, headings)
     found = Labels(names, {})
     above = [""] * len(names)
     filled = 0
@@ -74,7 +76,7 @@ def _holds_counts(frame: Frame, columns: TableColumns, row: int) -> bool:
     return any(frame.values[row, c].kind != "empty" for c in used)
 
 
-def _one_column(frame: Frame, columns: TableColumns, name: str) -> Labels:
+def _one_column(frame: Frame, columns: TableColumns, name: str, headings: bool) -> Labels:
     (column,) = columns.labels
     rows = [r for r in frame.body if any(cell is not None for cell in frame.grid.rows[r])]
     label = {r: shown(frame.grid.rows[r][column]) for r in rows}
@@ -89,11 +91,13 @@ def _one_column(frame: Frame, columns: TableColumns, name: str) -> Labels:
             f"rows with a label alone are headings: {', '.join(map(repr, [label[r] for r in bare[:3]]))}"
         )
         return found
-    if bare and blank == 0 and by_place == bare:
+    if headings and bare and blank == 0 and by_place == bare:
         found = Labels([name], {r: (label[r],) for r in rows if r not in bare})
         found.notes.append(
             f"rows with a label alone are headings: {', '.join(map(repr, [label[r] for r in bare[:3]]))}"
         )
+        deep = {r: _depth(frame.grid.rows[r][column]) for r in rows}
+        found.headings = tuple(label[r] for r in bare if deep[r + 1] <= deep[r])
     else:
         found = Labels([name], {r: (label[r],) for r in rows})
     return _indented(frame, column, found)
@@ -114,12 +118,14 @@ def _sections(rows: Sequence[int], bare: Sequence[int], label: dict[int, str]) -
     return sections if repeats and len(set(sections.values())) == len(sections) else None
 
 
+def _depth(cell: object) -> int:
+    """How far a label is indented."""
+    return len(cell) - len(cell.lstrip()) if isinstance(cell, str) else 0
+
+
 def _indented(frame: Frame, column: int, found: Labels) -> Labels:
     """Labels inside others: two axes if all have the same labels inside, else one axis with a hierarchy."""
-    depth = {}
-    for r in found.of:
-        cell = frame.grid.rows[r][column]
-        depth[r] = len(cell) - len(cell.lstrip()) if isinstance(cell, str) else 0
+    depth = {r: _depth(frame.grid.rows[r][column]) for r in found.of}
     if len(set(depth.values())) < 2:
         return found
     parent: dict[int, int | None] = {}
@@ -140,7 +146,7 @@ def _indented(frame: Frame, column: int, found: Labels) -> Labels:
     if is_flat and len(lists) > 1 and len({frozenset(names) for names in lists}) == 1 and len(lists[0]) > 1:
         of: dict[int, tuple[str, ...]]
         of = {r: (found.of[r][0], SUM) if p is None else (found.of[p][0], found.of[r][0]) for r, p in parent.items()}
-        return Labels([name, f"{name}: inside"], of, notes=found.notes)
+        return Labels([name, f"{name}: inside"], of, headings=found.headings, notes=found.notes)
     texts = [labels[0] for labels in found.of.values()]
     full = {}
     for r, (text,) in found.of.items():
@@ -150,7 +156,7 @@ def _indented(frame: Frame, column: int, found: Labels) -> Labels:
     for r, above in parent.items():
         if above is not None:
             inside.setdefault(full[above], []).append(full[r])
-    return Labels([name], {r: (text,) for r, text in full.items()}, inside, found.notes)
+    return Labels([name], {r: (text,) for r, text in full.items()}, inside, found.headings, found.notes)
 
 
 def column_labels(frame: Frame, columns: TableColumns, across: Sequence[str] = ()) -> Labels:

@@ -225,6 +225,7 @@ def read_grid(
     rows, across = row_labels(frame, columns), column_labels(frame, columns, across_names)
     _split_corner(rows, across)
     said = explained([*frame.titles, *frame.footnotes], frame.style.symbols)
+    columns.doubts += grid.doubts
     for sign in frame.guessed:
         columns.doubts.append(f"{sign!r} stands in place of counts, and nothing says what it means: taken as a gap")
     if said.amounts and any(re.search(re.escape(said.amounts), title) for title in frame.titles):
@@ -234,7 +235,13 @@ def read_grid(
     context = Context(
         grid.name, grid.word, reading, base, said.random, said.unit, ambiguous=frame.style.ambiguous, own=own
     )
-    outcome = settle(cells, context)
+    try:
+        outcome = settle(cells, context)
+    except InputError:
+        if not rows.headings:
+            raise
+        rows = row_labels(frame, columns, headings=False)  # the sums need a count where a label stands alone
+        outcome = settle(find_cells(frame, columns, rows, across, said, reading), context)
     _check_ambiguous(frame, outcome.tested, columns)
     if not (outcome.tested or reading.decimal or reading.thousands):
         _doubt_fractions(frame, columns)
@@ -242,6 +249,8 @@ def read_grid(
     if reading.answers:
         answers = len(rows.names) if across.names else answers
     cells = outcome.cells
+    if rows.headings and not outcome.sums[0].tested:
+        columns.doubts.append(f"{rows.headings[0]!r} has no count: taken for a heading, and may be a gap")
     cells.notes[:0] = [*frame.notes, *columns.notes, *rows.notes, *across.notes]
     cells.doubts += [*columns.doubts, *rows.doubts, *across.doubts]
     roles = (

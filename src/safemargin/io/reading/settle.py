@@ -215,6 +215,7 @@ def _sums(cells: SheetCells, context: Context, lower: IntArray, upper: IntArray)
             cells.labels[axis],
             stated=_stated(context.reading.totals, cells.labels[axis]),
             inside=cells.inside.get(axis),
+            code_of=cells.code_of if axis == 0 else {},
             gaps=gaps,
             trusted=context.trusted,
         )

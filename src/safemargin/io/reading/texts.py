@@ -14,6 +14,7 @@ from charset_normalizer import from_bytes
 
 from safemargin.core import InputError, TooLargeError
 from safemargin.io.files import open_bytes, read_most, suffix
+from safemargin.io.reading.alphabets import likely_encoding, may_be_latin
 from safemargin.io.reading.grid import MOST_CELLS, TextGrid, make_grid
 
 MOST_TEXT = 64 * 2**20
@@ -29,6 +30,7 @@ MARKS = (
 )
 DELIMITERS = ("\t", ";", "|", ",")
 WESTERN = ("cp1252", "latin_1", "iso8859_15", "mac_roman", "cp850", "cp437", "cp858", "iso8859_14", "iso8859_9")
+MIDDLE = ("cp1250", "iso8859_2")
 LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "iso8859_2", "iso8859_5", "koi8_r", "mac_roman"]
 LIKELY += ["cp850", "shift_jis", "euc_jp", "euc_kr", "gb18030", "big5"]
 _STATED = re.compile(r"""["']?sep=(.)["']?""", re.I)
@@ -37,7 +39,7 @@ _STATED = re.compile(r"""["']?sep=(.)["']?""", re.I)
 def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
     """The fields of a text file."""
     content = _content(path)
-    text, used, note = decoded(path, content, encoding)
+    text, used, note, doubt = decoded(path, content, encoding)
     lines = text.splitlines(keepends=True)[skip_lines:]
     if any(len(line) > MOST_LINE for line in lines):
         raise TooLargeError(f"{path}: a line has more than {MOST_LINE:,} signs; is it a table?")
@@ -59,7 +61,15 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
     if rows and _is_open("".join(lines[last:]), delimiter):
         raise InputError(f"{path}: line {last + first}: is not valid CSV: a quote is not closed")
     grid = make_grid(path, rows, places)
-    return TextGrid(**{**vars(grid), "delimiter": delimiter, "encoding": used, "notes": (note,) if note else ()})
+    return TextGrid(
+        **{
+            **vars(grid),
+            "delimiter": delimiter,
+            "encoding": used,
+            "notes": (note,) if note else (),
+            "doubts": (doubt,) if doubt else (),
+        }
+    )
 
 
 def _is_open(record: str, delimiter: str) -> bool:
@@ -84,34 +94,41 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def decoded(path: Path, content: bytes, encoding: str = "") -> tuple[str, str, str]:
-    """The text of some bytes, the encoding, and a note where it is not UTF-8."""
+def decoded(path: Path, content: bytes, encoding: str = "") -> tuple[str, str, str, str]:
+    """The text of some bytes, the encoding, a note where it is not UTF-8, and a doubt where letters fit two."""
     if encoding:
         try:
-            return content.decode(encoding), encoding, f"encoding {encoding}, as you say"
+            return content.decode(encoding), encoding, f"encoding {encoding}, as you say", ""
         except (LookupError, UnicodeError, ValueError):
             raise InputError(f"encoding = {encoding[:60]!r}: {path} cannot be read so") from None
     for mark, name in MARKS:
         if content.startswith(mark):
             note = "" if name == "utf-8-sig" else f"encoding {name.upper()}"
-            return _strictly(path, content, name), name, note
+            return _strictly(path, content, name), name, note, ""
     if (wide := _without_mark(content)) is not None:
-        return _strictly(path, content, wide), wide, f"encoding {wide.upper()}, without a mark"
+        return _strictly(path, content, wide), wide, f"encoding {wide.upper()}, without a mark", ""
     if b"\0" in content:
         raise InputError(f"{path}: holds zero bytes: is this a text file?")
     try:
-        return content.decode("utf-8"), "utf-8", ""
+        return content.decode("utf-8"), "utf-8", "", ""
     except UnicodeDecodeError as error:
         # Two bytes or more of a sign, and then nothing: the file was cut off. One byte is a letter of Windows-1252.
         if error.reason == "unexpected end of data" and len(content) - error.start > 1:
             line = content.count(b"\n") + 1
             raise InputError(f"{path}: line {line}: ends within a sign of UTF-8; is the file whole?") from None
     found = from_bytes(content[: 2**20], cp_isolation=LIKELY).best()
-    name = "cp1252" if found is None or found.encoding in WESTERN or _is_western(content) else found.encoding
+    guessed = "cp1252" if found is None or found.encoding in WESTERN else found.encoding
+    name, is_sure = guessed, True
+    if guessed in ("cp1252", *MIDDLE) or _is_western(content):
+        name, is_sure = likely_encoding(content)
+        name = guessed if not is_sure and guessed in MIDDLE else name
+    elif may_be_latin(content):
+        is_sure = False
+    doubt = "" if is_sure else f"the letters fit several encodings, taken as {name}: say which (--encoding {name})"
     try:
-        return content.decode(name), name, f"encoding {name}, by its bytes"
+        return content.decode(name), name, f"encoding {name}, by its bytes", doubt
     except UnicodeDecodeError:
-        return content.decode("latin-1"), "latin-1", "encoding latin-1, by its bytes"
+        return content.decode("latin-1"), "latin-1", "encoding latin-1, by its bytes", doubt
 
 
 def _is_western(content: bytes) -> bool:

@@ -56,6 +56,7 @@ def find_sums(
     *,
     stated: str = "",
     inside: Mapping[str, Sequence[str]] | None = None,
+    code_of: Mapping[str, str] | None = None,
     gaps: bool = True,
     trusted: bool = False,
     place: str = "row",
@@ -70,7 +71,8 @@ def find_sums(
         return found
     named = _named(labels, stated)
     taken: set[int] = set()
-    _by_hints(rows, axis, labels, inside or {}, found, taken, named)
+    codes = [(code_of or {}).get(label, label) for label in labels]
+    _by_hints(rows, axis, labels, inside or {}, found, taken, named, codes)
     if named is None and not trusted:
         named = _by_arithmetic(rows, axis, name, labels, found, taken, gaps)
         if named is None:
@@ -85,6 +87,16 @@ def find_sums(
     parts = [code for code in range(len(labels)) if code != named and code not in taken]
     if not parts:
         return found
+    if not stated and _stands_alone(rows, axis, named, parts):
+        # Nothing beside it is listed, so that it sums nothing here: another label may be the sum of the others.
+        unseen = AxisSums()
+        other = _by_arithmetic(rows, axis, name, labels, unseen, taken | {named}, gaps)
+        found.doubts += unseen.doubts
+        if other is not None:
+            inner = tuple(code for code in parts if code != other)
+            found.splits.append((other, inner))
+            taken.update(inner)
+            parts = [other]
     test = rows.test(axis, named, parts)
     if not test.fits and len(labels) <= MOST_SEARCHED:
         _search(rows, axis, labels, found, taken, named)
@@ -149,15 +161,15 @@ def _named(labels: Sequence[str], stated: str) -> int | None:
 
 def _by_hints(
     rows: Rows, axis: int, labels: Sequence[str], inside: Mapping[str, Sequence[str]], found: AxisSums, taken: set[int],
-    total: int | None,
+    total: int | None, codes: Sequence[str],
 ) -> None:  # fmt: skip
     """Parts by how labels are indented, else by codes: `DE1` is the sum of `DE11`, `DE12` and on."""
     code_of = {label: code for code, label in enumerate(labels)}
     hinted = {code_of[parent]: [code_of[child] for child in children] for parent, children in inside.items()}
     hinted |= _joined(code_of, total)
     certain = bool(hinted)
-    hinted = hinted or _by_codes(labels)
-    for parent, children in sorted(hinted.items(), key=lambda item: -len(labels[item[0]])):
+    hinted = hinted or _by_codes(codes)
+    for parent, children in sorted(hinted.items(), key=lambda item: -len(codes[item[0]])):
         if parent == total or len(children) < 1 or set(children) & taken:
             continue
         test = rows.test(axis, parent, children)
@@ -173,6 +185,12 @@ def _by_hints(
             found.partial.append(parent)
             taken.update(children)
             found.notes.append(f"{labels[parent]!r} has parts that are not listed")
+
+
+def _stands_alone(rows: Rows, axis: int, total: int, parts: Sequence[int]) -> bool:
+    """Whether no part is listed beside a total, all else equal."""
+    rest, at = rows.rest(axis), rows.codes[:, axis]
+    return not np.isin(rest[at == total], rest[np.isin(at, list(parts))]).any()
 
 
 def _joined(code_of: Mapping[str, int], total: int | None) -> dict[int, list[int]]:
@@ -310,4 +328,4 @@ def is_rounded_surely(values: IntArray, base: int) -> bool:
     (False, True)
     """
     different = len(np.unique(values[values > 0]))
-    return different >= MANY and different * np.log10(base) >= 2 * ENOUGH
+    return different >= MANY and bool(different * np.log10(base) >= 2 * ENOUGH)
