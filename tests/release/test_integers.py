@@ -2,8 +2,8 @@
 
 In the gadget, `x111 + x112 + x121`, `x111 + x112 + x211` and `x111 + x121 + x211` are all known to be 31 and at most
 one person is in 111. So the three others are equal, `x111 + 2 y = 31`, and that person said yes; a linear program
-finds 0, with halves elsewhere. In the first form one release has the second sum and the next one the third. Whatever the
-sums are, `3 x111 + 2 (x112 + x121 + x211)` is their sum, so its parity is the answer: gadgets have any sizes.
+finds 0, with halves elsewhere. In the first form one release has the second sum and the next one the third. Whatever
+the sums are, `3 x111 + 2 (x112 + x121 + x211)` is their sum, so its parity is the answer: gadgets have any sizes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def city(side: int, seed: int) -> list[Person]:
 
 
 def gadget(cells: Sequence[str], seed: int) -> Sizes:
-    """Yes and people by cell: as first found if `seed` is 0, else of any sizes and with any answer of the one person."""
+    """Yes and people by cell: as first found if `seed` is 0, else any sizes and any answer of the one person."""
     if seed == 0:
         return {"111": (1, 1)} | dict.fromkeys(cells, (15, 30))
     rng = np.random.default_rng([seed, 111])
