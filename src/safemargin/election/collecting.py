@@ -214,7 +214,7 @@ class Collector(Role):
         dimensions, seen = {}, self._earlier_halves() if part else set()
         for dimension, ballots in found.items():
             dimensions[dimension] = self._publish(self.envelope.formats[dimension], part, ballots, blobs, seen)
-        # The box counted what part 0 has; nobody counted objections, so that a number of unreadable ones would be mere words.
+        # The box counted what part 0 has. Nobody counted objections: a number of unreadable ones could not be checked.
         return {"part": part, "dimensions": dimensions, "unreadable": 0 if part else unreadable}
 
     def _earlier_halves(self) -> set[bytes]:
