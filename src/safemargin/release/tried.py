@@ -29,7 +29,7 @@ from safemargin.release.report.alternatives import WORK, effort
 from safemargin.release.report.context import ReportContext, TriedRemedy, exact_share, is_wanting, lost_tables
 from safemargin.ui import plural
 
-MOST_TRIED = 6
+MOST_TRIED = 8
 MANY = 6
 """Categories from which on an axis is a cause."""
 SHOWN = 2
@@ -52,8 +52,9 @@ def tried_remedies(
         return _causes(inputs, here), ()
     found = []
     for words, key, other in islice(_changes(inputs, here), MOST_TRIED):
-        if (work := work - effort(other.table)) < 0:
-            break
+        if (cost := effort(other.table)) > work:
+            continue  # a smaller change further on may still be decided
+        work -= cost
         made = attempt(other)
         if made.is_sound:
             asked = len(other.table.schema.axes)
@@ -149,7 +150,7 @@ def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, In
             lines = f"[axes.{axis.name}] join, or wider bands"
             yield f"join the categories of {axis.name} two and two", lines, _with(inputs, joined)
     axes = inputs.table.schema.axes
-    if 2 * len(lost_tables(here)) > len(axes) > 2:  # so many columns that no single one is to blame
+    if len(axes) > 2 and (lost_tables(here) or 2 * exact_share(here) < 1):  # perhaps no single column is to blame
         yield from (_only(inputs, count) for count in (2, 1))
     for axis in suspects[:2] if len(axes) > 1 else ():
         yield f"omit {axis.name}", f"without [axes.{axis.name}]", _with(inputs, _without(inputs.table, axis.name))

@@ -151,7 +151,8 @@ def _cost(context: ReportContext) -> tuple[str, str, str]:
     kept = f"In exact groups: {', '.join(f'{percent(shares[name])} of people by {name}' for name in worst)}"
     if len(axes) > len(worst):
         least = min(share for name, share in shares.items() if name not in worst)
-        kept += f", and {percent(least)} or more by each of the other {len(axes) - len(worst):,} axes"
+        or_more = "" if least in (0, 1) else " or more"
+        kept += f", and {percent(least)}{or_more} by each of the other {len(axes) - len(worst):,} axes" if least else ""
     crossed = crossed_cells(context)
     if crossed:
         kept += f". Exact cells: {', '.join(f'{n:,} of {of:,} of {name}' for name, (n, of) in crossed.items())}"
