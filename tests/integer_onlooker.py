@@ -68,7 +68,8 @@ class Possible:
                 return None
             assert solved.status == 0 or not is_integer, solved.message
             table = np.rint(solved.x).astype(np.int64) if solved.status == 0 else None
-            if table is not None and self.holds(table) and abs(sign * (row @ table) - solved.fun) < 1e-6:
+            end = solved.fun
+            if table is not None and end is not None and self.holds(table) and abs(sign * (row @ table) - end) < 1e-6:
                 self.tables.append(table)
                 return int(row @ table)
         raise AssertionError("the table of the solver breaks a fact")  # it has floats; `holds` is integer addition

@@ -772,6 +772,14 @@ def test_a_call_without_command_shows_the_help(run: Run) -> None:
     assert ran.code in (0, 2) and "Noise and swapping:" in ran.out + ran.err
 
 
+@pytest.mark.parametrize("said", [("--by", "site", "--by", "grade"), ("--by=site", "--by=grade")])
+def test_an_option_with_one_value_is_not_given_twice(run: Run, folder: Path, said: tuple[str, ...]) -> None:
+    """The first would be lost without a word."""
+    ran = run("release", str(folder / "votes.csv"), "--answer", "answer", *said, "--out", str(folder / "twice"))
+    assert ran.code == 2 and ran.err.startswith("safemargin: --by: given twice") and ran.err.count("\n") == 1
+    assert not (folder / "twice").exists()
+
+
 def test_the_city_refuses_what_it_cannot_write(folder: Path) -> None:
     with pytest.raises(OutputError, match="votes.csv"):
         write_city(folder / "votes.csv", people=20_000)

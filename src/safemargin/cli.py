@@ -115,6 +115,14 @@ EXTRAS = {"aggregate", "election"}
 """Features that are installed with an extra of their name."""
 
 
+def _times_given(param: Any, words: list[str]) -> int:
+    """How often an option with one value stands among the words of a command, as `--by x` or `--by=x`."""
+    if param.param_type_name != "option" or param.multiple or param.is_flag or param.count:
+        return 0
+    options = words[: words.index("--")] if "--" in words else words
+    return sum(word.partition("=")[0] in param.opts for word in options if word.startswith("-"))
+
+
 class _Command(TyperCommand):
     """A command whose numbers are what they look like, and fit the 64 bits in which everything is counted."""
 
@@ -126,6 +134,8 @@ class _Command(TyperCommand):
         for param in self.params:
             name, value = param.opts[0], ctx.params.get(param.name or "")
             numbers = [n for n in (value if isinstance(value, list | tuple) else [value]) if isinstance(n, int | float)]
+            if _times_given(param, given) > 1:
+                raise InputError(f"{name}: given twice, and only the last would count; give it once, as in {name} a,b")
             if texts.get(name) == "" and value == "" and name not in MAY_BE_EMPTY:
                 raise InputError(f"{name} '': give a value, or remove it")
             if numbers and not texts.get(name, "").isascii():

@@ -1,6 +1,7 @@
 """Figures that were wrong once, each against the definition."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -109,3 +110,34 @@ def test_errors_of_the_paper() -> None:
         assert gaussian_epsilon(1e-6, mu) == pytest.approx(expected, abs=0.06)
     cycle = np.roll(np.eye(3), 1, axis=1)
     assert np.linalg.norm(np.eye(3) - cycle, 2) == pytest.approx(math.sqrt(3))
+
+
+def test_equation_80_is_for_another_number_of_decoys() -> None:
+    """n = 100, delta 1e-6: (79) by hand, and as the command prints it; (80) stands under 9 decoys and is for 100."""
+    n, z = 100, math.sqrt(2 * math.log(4e6))
+    for decoys, expected in ((9, 13.1), (100, 27.8)):
+        sigma = (1 - 1 / (4 * n)) * math.sqrt(0.4987 / decoys)
+        by_hand = 0.25**2 / (2 * sigma**2) + 0.25 * z / sigma + 2 * 0.5 * 2 * math.sqrt(n / decoys)
+        assert by_hand == pytest.approx(expected, abs=0.1)
+        assert paper_figures(Setting(n, decoys))["epsilon_eq_79"] == pytest.approx(expected, abs=0.1)
+
+
+def test_equation_91_drops_the_order_and_the_square_of_n() -> None:
+    """Two bits: the Mahalanobis distance of both inputs, from the matrices and all 24 permutations of a decoy."""
+    n, order, decoys = 2, 3, 10
+    alpha, size = 1 / (4 * n), 2 * n
+
+    def encoded(bits: tuple[int, ...]) -> np.ndarray:
+        blocks = np.zeros((size, size))
+        for at, bit in enumerate(bits):
+            blocks[2 * at : 2 * at + 2, 2 * at : 2 * at + 2] = np.roll(np.eye(2), bit, axis=1)
+        return blocks
+
+    entries = [np.eye(size)[list(order)][0, 0] for order in permutations(range(size))]
+    variance = (1 - alpha) ** 2 * float(np.var(entries)) / decoys
+    apart = alpha * (encoded((0, 0)) - encoded((1, 1)))
+    right = order * float((apart**2).sum()) / (2 * variance)
+    printed = 8 * n * alpha**2 * decoys / ((1 - alpha) ** 2 * (size - 1))
+    assert right == pytest.approx(order * n**2 * printed)
+    large = 8 * 100 / 400**2 * (199**2 + 1) / ((1 - 1 / 400) ** 2 * 199)  # 100 bits, as printed
+    assert large == pytest.approx(1.0, abs=0.02) and 2 * 100**2 * large == pytest.approx(2e4, rel=0.02)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -28,14 +28,15 @@ from safemargin.aggregate.identity import Identity, new_identity, read_identity
 from safemargin.aggregate.party import make_app
 from safemargin.aggregate.processes import COMMAND
 from safemargin.aggregate.rehearse import run_session
-from safemargin.aggregate.run import collect, key, plan, submit
+from safemargin.aggregate.run import collect, key, plan, serve, submit
 from safemargin.aggregate.server import Sum, collect_sum
 from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.session_file import SessionFile, make_session, verify_key
-from safemargin.aggregate.submit import page_app
+from safemargin.aggregate.submit import Connections, page_app, post_report
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport
 from safemargin.core import InputError, safe_environment
 from safemargin.parties.certificates import make_certificate
+from safemargin.parties.files import take_lock
 from safemargin.parties.service import free_ports
 from safemargin.parties.signature import VERSION, sign
 
@@ -280,6 +281,52 @@ def test_files_are_private_and_keep_no_order(tmp_path: Path) -> None:
     assert pages[0] == pages[1]
 
 
+def test_a_busy_party_answers_503_and_the_client_sends_again(
+    tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The party cannot store anything twice; the third time it does, and the message is held once."""
+    net, codes = Net(tmp_path, stack), list[int]()
+    party, web = net.parties[LEADER], net.web[LEADER]
+    store, broken = party.accept, [True, True]
+
+    def accept(messages: list[tuple[str, bytes]]) -> list[str | None]:
+        if broken:
+            broken.pop()
+            raise sqlite3.OperationalError("database or disk is full")
+        return store(messages)
+
+    class Local(Connections):
+        def post(self, role: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
+            answer = web.post(path, content=body, headers=dict(headers))
+            codes.append(answer.status_code)
+            return answer.status_code, answer.json().get("refused", "")
+
+    monkeypatch.setattr(party, "accept", accept)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    body = net.backend.report(VALUES[0].tolist())[LEADER].encode()
+    connections = Local(net.session, {})
+    assert post_report(connections, "c0", KEYS["c0"].signing, LEADER, body) == (200, "") and codes == [503, 503, 200]
+    assert (party.status().held, party.status().refused) == (1, {})
+    assert "OperationalError" in capsys.readouterr().err
+    broken.append(True)
+    status, reason = post_report(connections, "c1", KEYS["c1"].signing, LEADER, body, patience=-1.0)
+    assert status == 503 and reason, "somebody without patience hears that it is not held"
+    assert party.status().held == 1
+
+
+def test_a_second_process_on_a_database_is_refused(tmp_path: Path, stack: ExitStack) -> None:
+    (tmp_path / "s.json").write_text(Net(tmp_path, stack).session.file.model_dump_json())
+    key(tmp_path / "a.key")
+    database = tmp_path / "hospital.sqlite"
+    lock = take_lock(Path(f"{database}.lock"), "taken")
+    try:
+        with pytest.raises(InputError, match=r"hospital\.sqlite: another process serves this party"):
+            serve(tmp_path / "s.json", role=LEADER, key=tmp_path / "a.key", database=database, port=1)
+    finally:
+        os.close(lock)
+    assert not database.exists()
+
+
 def test_keys(tmp_path: Path) -> None:
     made = key(tmp_path / "a.key", host="sums.example.org")
     assert read_identity(tmp_path / "a.key").public == made.public and len(made.public) == 128
@@ -411,7 +458,7 @@ def test_one_organisation_sends_the_rows_of_many_clients(served: Served) -> None
         ({"data": folder / "answers.csv"}, "name the client"),
     ):
         with pytest.raises(InputError, match=match):
-            submit(served.file, **wrong)  # type: ignore[arg-type]
+            submit(served.file, **wrong)
     total = collect(served.file, key=folder / "server.key")
     assert total.clients == tuple(NAMES) and list(total.totals.values()) == VALUES.sum(axis=0).tolist()
 
@@ -461,14 +508,14 @@ def test_plans_and_rows_are_checked(served: Served) -> None:
         with pytest.raises(InputError, match=match):
             plan(**fine | change)
     assert not (folder / "x.json").exists()
-    row = {"client": "c0", "key": folder / "c0.key"}
+    secret = folder / "c0.key"
     with pytest.raises(InputError, match="no row of client"):
-        submit(served.file, **{**row, "client": "c9"}, data=folder / "answers.csv")
+        submit(served.file, client="c9", key=secret, data=folder / "answers.csv")
     (folder / "odd.csv").write_text("client,a\nc0,1\n")
     with pytest.raises(InputError, match="not those of the session"):
-        submit(served.file, **row, data=folder / "odd.csv")
+        submit(served.file, client="c0", key=secret, data=folder / "odd.csv")
     with pytest.raises(InputError, match="name the CSV file"):
-        submit(served.file, **row)
+        submit(served.file, client="c0", key=secret)
 
 
 def test_a_party_that_is_away_is_named(tmp_path: Path, served: Served) -> None:

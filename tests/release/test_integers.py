@@ -2,7 +2,8 @@
 
 In the gadget, `x111 + x112 + x121`, `x111 + x112 + x211` and `x111 + x121 + x211` are all known to be 31 and at most
 one person is in 111. So the three others are equal, `x111 + 2 y = 31`, and that person said yes; a linear program
-finds 0, with halves elsewhere. In the first form one release has the second sum and the next one the third.
+finds 0, with halves elsewhere. In the first form one release has the second sum and the next one the third. Whatever
+the sums are, `3 x111 + 2 (x112 + x121 + x211)` is their sum, so its parity is the answer: gadgets have any sizes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.publish import publish
 
 Person = tuple[str, str, str, str, str]
-PEOPLE = (("222", 30), ("112", 30), ("121", 30), ("211", 30))
+Sizes = dict[str, tuple[int, int]]
 
 
 def _people(cell: str, yes: int, people: int) -> Iterator[Person]:
@@ -51,16 +52,29 @@ def city(side: int, seed: int) -> list[Person]:
     return rows
 
 
+def gadget(cells: Sequence[str], seed: int) -> Sizes:
+    """Yes and people by cell: as first found if `seed` is 0, else any sizes and any answer of the one person."""
+    if seed == 0:
+        return {"111": (1, 1)} | dict.fromkeys(cells, (15, 30))
+    rng = np.random.default_rng([seed, 111])
+    sizes = {cell: int(rng.integers(20, 61)) for cell in cells}
+    return {"111": (int(rng.integers(2)), 1)} | {
+        cell: (int(rng.integers(2 * people // 5, 3 * people // 5 + 1)), people) for cell, people in sizes.items()
+    }
+
+
 def two_releases(side: int, seed: int) -> tuple[list[Person], list[Person]]:
-    stayed = [*_people("111", 1, 1), *(row for cell, people in PEOPLE for row in _people(cell, 15, people))]
+    sizes = gadget(("222", "112", "121", "211", "221", "212"), seed)
+    who = {cell: list(_people(cell, yes, people)) for cell, (yes, people) in sizes.items()}
+    stayed = [row for cell in ("111", "222", "112", "121", "211") for row in who[cell]]
     others = city(side, seed)
-    return [*stayed, *_people("221", 15, 30), *others], [*stayed, *_people("212", 15, 30), *others]
+    return [*stayed, *who["221"], *others], [*stayed, *who["212"], *others]
 
 
 def one_release(side: int, seed: int) -> list[Person]:
     """The three sums are groups of one release: nobody else has the first category of an axis."""
-    gadget = [*_people("111", 1, 1), *(row for cell in ("113", "131", "311") for row in _people(cell, 15, 30))]
-    return [*gadget, *city(side, seed)]
+    sizes = gadget(("113", "131", "311"), seed)
+    return [*(row for cell, (yes, people) in sizes.items() for row in _people(cell, yes, people)), *city(side, seed)]
 
 
 def published(folder: Path, rows: list[Person], cycle: str, allow: str | None = None) -> Release:

@@ -146,6 +146,23 @@ def test_a_new_ledger_elsewhere_is_refused_where_its_release_would_stand_beside_
     assert not (tmp_path / "out-2026").exists() and not (tmp_path / "new" / "ledger.sqlite").exists()
 
 
+def test_a_ledger_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
+    """It has a past of its own, but nothing about these people, whose release beside it names the other one."""
+    for name, rows in (("one", staff()), ("two", [{**row, "site": f"{row['site']} school"} for row in staff()])):
+        (tmp_path / name).mkdir()
+        publish(tmp_path / name, "2025", rows, name)
+    shutil.copy(tmp_path / "one" / "ledger.sqlite", tmp_path / "two" / "ledger.sqlite")
+    with pytest.raises(InputError, match="out-2025-two was recorded in a ledger that is not here, .* about 'two'"):
+        publish(tmp_path / "two", "2026", rows, "two")
+
+
+def test_a_new_ledger_beside_one_with_the_same_population_is_refused(tmp_path: Path) -> None:
+    publish(tmp_path, "2025", staff())
+    shutil.move(tmp_path / "ledger.sqlite", tmp_path / "old.sqlite")
+    with pytest.raises(InputError, match=r"holds nothing about 'Staff', and old.sqlite beside it does"):
+        publish(tmp_path, "2026", staff(), "Staff")
+
+
 def test_two_ledgers_may_stand_side_by_side(tmp_path: Path) -> None:
     publish(tmp_path, "2025", staff())
     shutil.move(tmp_path / "ledger.sqlite", tmp_path / "staff.sqlite")

@@ -100,10 +100,20 @@ def test_a_number_of_people_in_microdata_is_no_count(tmp_path: Path) -> None:
     assert "count" not in project["data"] and "people_group" in project["axes"]
 
 
-def test_without_a_clear_name_the_last_short_column_is_the_answer(tmp_path: Path) -> None:
-    rows = [{"zone": f"z{n % 30}", "known": "yn"[n % 2], "liked": "abc"[n % 3], "sex": "fm"[n % 2]} for n in range(90)]
-    _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
-    assert project["data"]["answer"] == "liked"
+def test_without_a_clear_name_the_column_with_fewest_options_is_the_answer_and_init_asks(tmp_path: Path) -> None:
+    rows = [
+        {"zone": f"z{n % 30}", "known": "yn"[n % 2], "held": "abc"[n % 3], "kept": "yn"[n % 5 > 1], "sex": "fm"[n % 2]}
+        for n in range(90)
+    ]
+    text, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert project["data"]["answer"] == "kept"
+    assert "# QUESTION: is that the answer? Else it may be known, held;" in text
+
+
+def test_a_column_whose_name_ends_in_id_is_no_axis_where_it_has_many_values(tmp_path: Path) -> None:
+    rows = [{"caseid": f"{n // 3}:1", "sex": "fm"[n % 2], "vote": "ab"[n // 2 % 2]} for n in range(600)]
+    text, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert list(project["axes"]) == ["sex"] and "'caseid' looks like an identifier" in text
 
 
 def test_odd_names_are_quoted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Where much is lost, causes are named, and remedies keep what they say: each is decided again from a changed file."""
 
 import random
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,18 @@ def test_a_lost_table_has_its_reason_on_the_first_screen() -> None:
     rows = [{"site": "AB"[n < 10], "grade": "xy"[n % 2], "vote": "yn"[n // 2 % 2]} for n in range(400)]
     document = safemargin.release(rows, answer="vote", by=["site", "grade"]).to_json()
     assert document["verdict"]["state"] == "partly" and "site: fewer than 30 people" in document["verdict"]["detail"]
+
+
+@pytest.mark.alternatives
+def test_fewer_columns_are_tried_where_many_part_the_people_too_finely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes that are too much work are passed over: publishing one or two columns is little, and still decided."""
+    draw = random.Random(5)
+    rows = [
+        {"a": draw.choice("1234567"), "b": draw.choice("12345678"), "c": draw.choice("12"), "vote": draw.choice("yyyn")}
+        for _ in range(260)
+    ]
+    monkeypatch.setattr(import_module("safemargin.release.release"), "WORK", 60)
+    document = safemargin.release(rows, answer="vote", by=["a", "b", "c"]).to_json()
+    assert [(each["words"], each["share"]) for each in document["remedies"]] == [("publish c only", 1.0)]
+    again = safemargin.release(rows, answer="vote", by=["c"]).to_json()
+    assert all(cell["action"] == "exact" for cell in again["cells"] if cell["cell"])

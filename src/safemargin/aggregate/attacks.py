@@ -25,7 +25,7 @@ MOST_BITS_FOR_PERMANENTS = 3
 """Ranking goes through 2^n candidates with a permanent of size 2n each: 8 of size 6 take milliseconds."""
 
 MOST_COUNTED = 60
-"""Clients of whom all masks are counted: 3 bits with 5 decoys take about a fifth of a second each."""
+"""Clients of whom all masks are counted: 3 bits with 5 decoys take a fifth of a second on average, and up to 4 s."""
 
 
 def blocks(matrix: IntArray) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 from safemargin.aggregate.mask import Mask
 from safemargin.core import FloatArray, IntArray
@@ -53,6 +52,8 @@ class BlockPatterns:
 def _logarithms(decoys: int) -> FloatArray:
     """Of k! (k - 1)! for k from 1 on."""
     counts = np.arange(1, decoys + 1)
+    from scipy.special import gammaln  # slow to import, and few commands need it
+
     return np.asarray(gammaln(counts + 1) + gammaln(counts))
 
 

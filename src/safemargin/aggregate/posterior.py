@@ -6,7 +6,6 @@ are fair, so the prior of a sum is binomial. No guess from the same number can b
 """
 
 import numpy as np
-from scipy.special import gammaln
 
 from safemargin.aggregate.mask import Draw, Mask, mask_bits
 from safemargin.aggregate.privacy import NoiseLaw, Setting
@@ -19,6 +18,8 @@ CERTAIN = 1e12
 
 def posterior(mask: Mask, values: IntArray) -> FloatArray:
     """Chances of all sums (columns) for masked numbers (rows), at the paper's alpha of 1 / (4n)."""
+    from scipy.special import gammaln  # slow to import, and few commands need it
+
     setting = Setting(mask.bits, mask.decoys)
     law, rest = NoiseLaw(setting), mask.scale - mask.unit
     sums = np.arange(mask.bits + 1)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import erfcx, gammaln, ndtr
 
 from safemargin.aggregate.shuffled import gaussian_pair_delta, pair_delta
 from safemargin.core import FloatArray, InputError
@@ -42,6 +41,8 @@ class Setting:
     @cached_property
     def law(self) -> FloatArray:
         """Probability that one decoy adds x: `C(n, x)^2 / C(2n, n)`, by logarithms since n may be large."""
+        from scipy.special import gammaln  # slow to import, and few commands need it
+
         n, x = self.bits, np.arange(self.bits + 1)
         choose = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
         return np.asarray(np.exp(2 * choose - (gammaln(2 * n + 1) - 2 * gammaln(n + 1))), dtype=np.float64)
@@ -58,6 +59,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     >>> f"{gaussian_delta(7.8, 1.5):.3g}"
     '1.02e-06'
     """
+    from scipy.special import erfcx, ndtr  # slow to import, and few commands need it
+
     # exp(epsilon) times a tail, written with the scaled error function: the factors alone overflow.
     z = (epsilon / mu + mu / 2) / math.sqrt(2)
     second = 0.5 * float(erfcx(z)) * math.exp(epsilon - z * z)

@@ -214,7 +214,8 @@ class Collector(Role):
         dimensions, seen = {}, self._earlier_halves() if part else set()
         for dimension, ballots in found.items():
             dimensions[dimension] = self._publish(self.envelope.formats[dimension], part, ballots, blobs, seen)
-        return {"part": part, "dimensions": dimensions, "unreadable": unreadable}
+        # The box counted what part 0 has. Nobody counted objections: a number of unreadable ones could not be checked.
+        return {"part": part, "dimensions": dimensions, "unreadable": 0 if part else unreadable}
 
     def _earlier_halves(self) -> set[bytes]:
         seen: set[bytes] = set()

@@ -246,6 +246,8 @@ def _rejected_faults(board: Board, counted: dict[str, CountedBallots], halves: s
     """Every ballot that was turned away is published, and the reason is true; together they are all of the box."""
     for entry in board.of("ballots"):
         part, seen = entry.body["part"], entry.body["unreadable"]
+        if part and seen:
+            yield "ballots: part 1 states unreadable objections, which nobody counted"
         for name, stated in entry.body["dimensions"].items():
             file = f"rejected/{name}.{part}"
             listed = json.loads(_content(board, file))

@@ -68,11 +68,14 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
     return open_ledger(path).entries
 
 
-def open_ledger(path: Path) -> Contents:
-    """What a ledger holds, after an interrupted release was settled; a new chain if there is no file yet."""
+def open_ledger(path: Path, population: str = "") -> Contents:
+    """What a ledger holds, after an interrupted release was settled; a new chain if there is no file yet.
+
+    Where a release about a `population` follows that the ledger does not hold, no other ledger at hand may hold it.
+    """
     if not path.exists():
         contents = Contents(VERSION, Chain(new_secret()))
-        _check_folders(path, contents, manifests_in(path.parent))
+        _check_folders(path, contents, manifests_in(path.parent), population)
         _tidy(path)
         return contents
     if not path.is_file():
@@ -89,7 +92,7 @@ def open_ledger(path: Path) -> Contents:
                 "some before, restore it from a backup; the next release seals it as it is",
                 stacklevel=3,
             )
-        _check_folders(path, contents, folders)
+        _check_folders(path, contents, folders, population)
         _tidy(path)
         return contents
     except (sqlite3.Error, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
@@ -140,11 +143,11 @@ def _publish(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, dr
 def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, draft: Path) -> None:
     folders = manifests_in(folder.parent)
     if not path.exists():
-        _check_folders(path, Contents(VERSION, chain), [*manifests_in(path.parent), *folders])
+        _check_folders(path, Contents(VERSION, chain), [*manifests_in(path.parent), *folders], entry.population)
         create(path, chain.key)
     with connected(path) as database:
         contents = _settled(path, database)
-        _check_folders(path, contents, folders)
+        _check_folders(path, contents, folders, entry.population)
         with transaction(database):
             contents = _load(path, database)
             if contents.version == UNCHAINED:
@@ -324,8 +327,9 @@ def locking(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain, str]]:
         _write_head(database, contents.chain, [contents.pending] if contents.pending else [])
 
 
-def _check_folders(path: Path, contents: Contents, manifests: Sequence[Path]) -> None:
+def _check_folders(path: Path, contents: Contents, manifests: Sequence[Path], population: str) -> None:
     """Raise if releases at hand show that the ledger is not the one that they were recorded in."""
     known = {entry.manifest for entry in contents.entries}
-    is_new = not contents.entries or contents.version == UNCHAINED
-    check_folders(path, contents.chain, known, is_new, manifests)
+    held = about(contents.entries, population) if population else contents.entries
+    new = population if not held else "" if contents.version == UNCHAINED else None
+    check_folders(path, contents.chain, known, new, manifests)

@@ -1,8 +1,9 @@
 """What the folders of releases say about their ledger: every manifest names it, so a missing one is noticed.
 
 A release that was recorded in a ledger must be in it; otherwise the ledger is an old copy. A ledger that holds nothing
-yet must not stand beside releases that name a ledger which is not at hand: that one was deleted or moved, and with a
-new one everything that was published before would be forgotten.
+about a population must not stand beside releases that name a ledger which is not at hand: that one was deleted, moved
+or exchanged, and everything that was published before would be forgotten. Nor may it stand beside another ledger that
+holds this population.
 """
 
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.history.chain import Chain
+from safemargin.history.names import normalised
 from safemargin.io import MANIFEST, hash_file, read_manifest
 
 APPLICATION = 0x736D6C67
@@ -25,10 +27,11 @@ def manifests_in(parent: Path) -> list[Path]:
     return [path for path in sorted(parent.glob(f"*/{PUBLISHED}/{MANIFEST}")) if path.parts[-3][0] != "."]
 
 
-def check_folders(path: Path, chain: Chain, known: set[str], is_new: bool, manifests: Sequence[Path]) -> None:
-    """Raise if a release at hand shows that the ledger is an old copy, or a new one in place of one that is missing.
+def check_folders(path: Path, chain: Chain, known: set[str], new: str | None, manifests: Sequence[Path]) -> None:
+    """Raise if a release at hand shows that the ledger is an old copy, or in the place of one that is missing.
 
-    `known` are the hashes of the manifests that the ledger holds; `is_new` says that nothing binds it to its past.
+    `known` are the hashes of the manifests that the ledger holds. `new` is a population about which it holds nothing,
+    or empty where it holds nothing about anybody.
     """
     named = list(_named(manifests))
     for manifest, name in named:
@@ -37,13 +40,20 @@ def check_folders(path: Path, chain: Chain, known: set[str], is_new: bool, manif
                 f"{path}: does not hold the release in {manifest.parent.parent}, which was recorded in it: "
                 "the ledger is an old copy, or the manifest was changed; restore the latest copy"
             )
-    others = [(manifest, name) for manifest, name in named if name != chain.name] if is_new else []
-    at_hand = set(_ledgers_beside(path)) if others else set()
-    for manifest, name in others:
-        if name not in at_hand:
+    if new is None:
+        return
+    holds = f"holds nothing about {new!r}" if new else "is new"
+    beside = list(_ledgers_beside(path))
+    for other, _, populations in beside:
+        if new and normalised(new) in map(normalised, populations):
+            raise InputError(
+                f"{path}: {holds}, and {other.name} beside it does: name that ledger, or give other people another name"
+            )
+    for manifest, name in named:
+        if name not in {chain.name, *(own for _, own, _ in beside)}:
             raise InputError(
                 f"{path}: the release in {manifest.parent.parent} was recorded in a ledger that is not here, and this "
-                "one is new: restore the ledger, or keep releases about other people in a folder of their own"
+                f"one {holds}: restore the ledger, or keep releases about other people in a folder of their own"
             )
 
 
@@ -56,8 +66,8 @@ def _named(manifests: Sequence[Path]) -> Iterator[tuple[Path, str]]:
                 yield manifest, stated["name"]
 
 
-def _ledgers_beside(path: Path) -> Iterator[str]:
-    """The names of other ledgers in the folder of one; a file that cannot be read is none."""
+def _ledgers_beside(path: Path) -> Iterator[tuple[Path, str, list[str]]]:
+    """Other ledgers in the folder of one, with their names and populations; a file that cannot be read is none."""
     for other in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         with suppress(OSError, sqlite3.Error):
             if not other.is_file() or (path.exists() and other.samefile(path)):
@@ -68,4 +78,6 @@ def _ledgers_beside(path: Path) -> Iterator[str]:
                 continue
             address = f"{other.resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True)) as database:
-                yield from (Chain(key).name for (key,) in database.execute("select key from head"))
+                populations = [name for (name,) in database.execute("select distinct population from release")]
+                for (key,) in database.execute("select key from head").fetchall():
+                    yield other, Chain(key).name, populations

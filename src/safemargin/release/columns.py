@@ -135,7 +135,9 @@ class DataSection(ConfigSection):
         default=None,
         description="allowed answers in order; or, for counts side by side, {columns = [...]}; default: those seen",
     )
-    answer: Annotated[str, Field(validate_default=True)] = Field(default="", description="column with the answer")
+    answer: Annotated[str, Field(validate_default=True)] = Field(
+        default="", description="column with the answer; or options = {columns = [...]} for counts side by side"
+    )
     answers: Answers = Field(
         default=(), description='instead of answer: columns of several questions, as in ["q1", "q2"], or "q*" for all'
     )

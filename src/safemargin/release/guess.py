@@ -24,7 +24,8 @@ from safemargin.release.layout import ColumnBattery, battery, is_numbered_scale,
 
 ANSWER_WORDS = (
     *("vote", "voted", "ballot", "choice", "answer", "response", "stance", "opinion", "candidate", "party", "outcome"),
-    *("admit", "admitted", "survived", "improved", "approved", "income", "option"),
+    *("admit", "admitted", "survived", "improved", "approved", "released", "dead", "died", "liked", "income", "option"),
+    *("satisfaction", "satisfied", "support", "agree", "rating"),
 )
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 STRONG_COUNT_WORDS = {"count", "people", "persons", "votes", "freq", "frequency"}
@@ -53,6 +54,7 @@ PEOPLE_WORDS = AREA_WORDS | {
         "level",
     ),
     *("neighborhood", "neighbourhood", "relationship", "occupation", "tenure", "status", "language", "school", "zone"),
+    *("employed", "citizen", "citizenship", "colour", "color", "children", "married", "smoke", "smoker", "role"),
 }
 """Columns that say who somebody is, not what they answered."""
 SCALE_WORDS = {"age", "ages", "year", "years", "grade", "score", "rating", "decile", "quintile", "band"}
@@ -62,6 +64,8 @@ LIKELY_OPTIONS = 12
 MOST_NUMBERS = 20
 FEWEST_VALUES = 20
 """Up to this many distinct values nothing looks like an identifier."""
+MANY_VALUES = 100
+"""Above this many, a column whose name ends in "id" is an identifier."""
 LONG_TEXT = 40
 MOSTLY = 0.9
 LEAST_COUNTS = 0.5
@@ -113,6 +117,8 @@ class Guess:
     """Columns that are questions, where there are several."""
     is_ordered: bool = False
     """Whether the answers are a scale, in their order."""
+    rivals: tuple[str, ...] = ()
+    """Other columns that may as well be the answer, where no name says which one it is."""
 
 
 NO_HINTS = Hints()
@@ -128,7 +134,8 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
     numbers = tuple(_number(survey, name) for name in scales if name != count)
     plain = [name for name in survey.distinct if name != count and name not in odd and name not in scales]
     questions = _questions(survey, plain, hints)
-    answer = hints.answer or (questions.columns[0] if questions is not None else _answer_column(survey, plain))
+    candidates = [] if hints.answer or questions is not None else _answer_columns(survey, plain)
+    answer = hints.answer or next(iter(candidates if questions is None else questions.columns), None)
     asked = () if questions is None else questions.columns
     axes = tuple(name for name in plain if name != answer and name not in asked)
     ages = tuple(number for number in numbers if number.bands and words(number.column) & AGE_WORDS)
@@ -178,6 +185,7 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
         contest,
         questions,
         is_scale,
+        tuple(name for name in candidates[1:] if name in axes),
     )
 
 
@@ -232,6 +240,7 @@ def _oddity(survey: Survey, name: str) -> str | None:
         return "has one value only"
     mostly = distinct > max(survey.rows / 2, FEWEST_VALUES)
     named = bool(words(name) & IDENTIFIER_WORDS) and distinct > FEWEST_VALUES
+    named |= any(word.endswith("id") for word in words(name)) and distinct > MANY_VALUES  # caseid, personid
     numeric = _is_numeric(examples)
     if not numeric and examples and sum(map(len, examples)) >= LONG_TEXT * len(examples):
         return "holds free text"
@@ -298,15 +307,19 @@ def _distinguishes_cells(survey: Survey, odd: Mapping[str, str], name: str) -> b
     return name not in odd and survey.distinct[name] <= min(max(survey.rows / 2, FEWEST_VALUES), MOST_LABELS)
 
 
-def _answer_column(survey: Survey, plain: list[str]) -> str | None:
+def _answer_columns(survey: Survey, plain: list[str]) -> list[str]:
+    """The column with the answer, then others that may be it: one whose name says so, or those with fewest options.
+
+    Of columns with as many options the last comes first: files of people begin with who they are.
+    """
     fit = [name for name in plain if survey.distinct[name] <= MOST_OPTIONS]
     for word in ANSWER_WORDS:
         for name in sorted(fit, key=lambda name: len(words(name))):
             if word in words(name):
-                return name
+                return [name]
     few = [name for name in plain if survey.distinct[name] <= LIKELY_OPTIONS]
-    likely = [name for name in few if not words(name) & PEOPLE_WORDS]
-    return (likely or few)[-1] if few else None
+    likely = [name for name in few if not words(name) & PEOPLE_WORDS] or few
+    return sorted(reversed(likely), key=lambda name: survey.distinct[name])
 
 
 def _nested(profiles: Profiles, axes: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:

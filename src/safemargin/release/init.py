@@ -265,6 +265,9 @@ def _data_lines(guessed: Guess) -> Iterator[str]:
             yield f"# answers = [{_comment(listed)}]"
     else:
         yield f"answer = {_text(guessed.answer)}    # {len(guessed.answers)} answers: {_listed(guessed.answers)}"
+        if guessed.rivals:
+            listed = _listed(guessed.rivals)
+            yield f"# QUESTION: is that the answer? Else it may be {listed}; init --answer NAME takes another."
     options = guessed.answers if asked is None else asked.options
     is_ordered = guessed.is_ordered if asked is None else asked.is_ordered
     if is_ordered:

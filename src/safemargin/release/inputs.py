@@ -132,7 +132,7 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
-    contents, name = open_ledger(section.file), "" if project.data is None else project.data.answer
+    contents, name = open_ledger(section.file, section.population), "" if project.data is None else project.data.answer
     every = about(contents.entries, section.population)
     check_one_question(section.file, every, section.population, name, section.answers or "")
     return book_of(project, section, table, contents, name, source)

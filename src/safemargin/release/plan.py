@@ -106,15 +106,6 @@ def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, 
     return tuple(sorted(names, key=list(axes).index))
 
 
-RULE_SHOWN = (
-    " This holds also for somebody who knows the rule by which groups are merged and axes omitted, and runs the "
-    "program on all other answers that could have led to the same files."
-)
-RULE_NOT_SHOWN = (
-    " The onlooker of this statement does not know the rule by which groups are merged and axes omitted: what somebody "
-    "can infer who runs the program on other answers was not shown."
-)
-
 TOO_SMALL = "too few people"
 """The reason why a category does not meet the target, where its size alone says so."""
 

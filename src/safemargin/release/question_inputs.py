@@ -42,7 +42,7 @@ def read_questions(project: Project, source: Countable | None = None) -> Questio
     if project.ledger is None:
         return QuestionInputs(project, battery, tuple(_inputs(project, question) for question in battery.questions))
     section, names = project.ledger, [question.name for question in battery.questions]
-    contents = open_ledger(section.file)
+    contents = open_ledger(section.file, section.population)
     entries = about(contents.entries, section.population)
     check_questions(section.file, entries, section.population, names, section.answers or "")
     each = tuple(_inputs(project, question, contents) for question in battery.questions)

@@ -5,7 +5,6 @@ somebody passes in, and keeps a list of those it issued.
 """
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -54,7 +53,7 @@ from safemargin.release.recording import (
     entry_of_release,
     ledger_document,
 )
-from safemargin.release.report.alternatives import SECONDS, alternatives
+from safemargin.release.report.alternatives import WORK, alternatives, effort
 from safemargin.release.report.context import is_wanting
 from safemargin.release.tried import tried_remedies
 from safemargin.ui import Document, Report, Result, show_report
@@ -211,10 +210,10 @@ def release(
     project, source = project_of(data, said)
     progress = numbered(progress, STEPS)
     progress("reading")
-    seconds, command = math.inf if alternatives else SECONDS, command_of(data, answer, by, protect, target, answers)
+    work, command = math.inf if alternatives else WORK, command_of(data, answer, by, protect, target, answers)
     if project.data is not None and project.data.has_questions:
         return _pass_questions(read_questions(project, source), progress, command)
-    return pass_gate(read_inputs(project, source), progress, command, seconds)
+    return pass_gate(read_inputs(project, source), progress, command, work)
 
 
 def _pass_questions(inputs: QuestionInputs, progress: Progress, command: str) -> Release:
@@ -239,7 +238,7 @@ def pass_gate(
     inputs: Inputs,
     progress: Progress = no_progress,
     command: str = "",
-    seconds: float = SECONDS,
+    work: float = WORK,
     salt: str | None = None,
 ) -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data.
@@ -247,20 +246,17 @@ def pass_gate(
     `salt` hides the folder for auditors where several parties compute one release; otherwise it is drawn.
     """
     with one_thread(), whole_searches():
-        return _pass_gate(inputs, progress, command, seconds, salt)
+        return _pass_gate(inputs, progress, command, work, salt)
 
 
-def _pass_gate(inputs: Inputs, progress: Progress, command: str, seconds: float, salt: str | None) -> Release:
-    # Every alternative is held against all earlier releases, too: as cycles grow, their time in all stays bounded.
-    seconds /= (1 + max((len(each.past.earlier) for each in inputs.onlookers if each.past), default=0)) ** 2
-    started, draft = time.process_time(), replace(draft_of(inputs, progress), command=command)
-    if is_wanting(draft) or math.isinf(seconds):
+def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, salt: str | None) -> Release:
+    draft = replace(draft_of(inputs, progress), command=command)
+    if is_wanting(draft) or math.isinf(work):
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
-        taken = time.process_time() - started
-        causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), seconds)
-        left = seconds - taken if taken < seconds / 2 else 0.0
-        others = alternatives(draft, project.protect, inputs.target, attempt, left)
+        causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), work)
+        earlier = max((len(each.past.earlier) for each in inputs.onlookers if each.past), default=0)
+        others = alternatives(draft, project.protect, inputs.target, attempt, work / effort(inputs.table, earlier))
         draft = replace(draft, alternatives=others, causes=causes, tried=tried)
     if inputs.book is not None:
         log_change(inputs.project)
@@ -308,12 +304,12 @@ def _issued(
     return issued
 
 
-def _attempt(inputs: Inputs, protect: str, target: Target, progress: Progress) -> Draft:
+def _attempt(inputs: Inputs, protect: str, target: Target) -> Draft:
     """What another choice would publish."""
     aims = inputs.project.aims.model_copy(update={"protect": protect, "beta": target.beta})
     book = None if inputs.book is None else replace(inputs.book, target=target)
     other = replace(inputs, project=inputs.project.model_copy(update={"aims": aims}), book=book)
-    return draft_of(other, progress, backwards=False)
+    return draft_of(other, no_progress, backwards=False)
 
 
 def demo(

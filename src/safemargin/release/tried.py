@@ -9,14 +9,15 @@ Objects
     kept       what a remedy publishes of the tables that it still asks for: tables, and people in exact groups
 
 A remedy is shown only if it was decided, certified and attacked, and keeps more than the release. It never loosens a
-limit. How many are tried is a count of work (profiles x options x axes, `WORK`), never a clock: the same data give the
-same remedies. A report shows the two that keep most.
+limit. How many are tried is a count of work (`effort`), never a clock: the same data give the same remedies. A report
+shows the two that keep most.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -24,24 +25,23 @@ from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, onlook
 from safemargin.release.axes import occupied
 from safemargin.release.inputs import Inputs
 from safemargin.release.microdata import inhabited
+from safemargin.release.report.alternatives import WORK, effort
 from safemargin.release.report.context import ReportContext, TriedRemedy, exact_share, is_wanting, lost_tables
 from safemargin.ui import plural
 
-WORK = 300_000
-"""Counts that all remedies together may hold: five of 2,700 people by five columns, none of a large county."""
-MOST_TRIED = 5
+MOST_TRIED = 8
 MANY = 6
 """Categories from which on an axis is a cause."""
 SHOWN = 2
 
 
 def tried_remedies(
-    inputs: Inputs, here: ReportContext, attempt: Callable[[Inputs], ReportContext], seconds: float = 1.0
+    inputs: Inputs, here: ReportContext, attempt: Callable[[Inputs], ReportContext], work: float = WORK
 ) -> tuple[tuple[str, ...], tuple[TriedRemedy, ...]]:
-    """The causes of what is lost, and the remedies that keep most; nothing where little is lost, or no time given."""
+    """The causes of what is lost, and the remedies that keep most; nothing where little is lost, or no work allowed."""
     table = inputs.table
     if (
-        not seconds
+        not work
         or not is_wanting(here)
         or inputs.book is not None
         or len(table.votes) > 1
@@ -50,11 +50,11 @@ def tried_remedies(
         return (), ()
     if any(onlooker.facts or onlooker.correlations for onlooker in inputs.onlookers):
         return _causes(inputs, here), ()
-    joint = table.people(table.schema.names)
-    work = len(joint.counts) * len(table.schema.options) * len(table.schema.axes)
-    most = min(MOST_TRIED, WORK // max(work, 1))
     found = []
-    for words, key, other in list(_changes(inputs, here))[:most]:
+    for words, key, other in islice(_changes(inputs, here), MOST_TRIED):
+        if (cost := effort(other.table)) > work:
+            continue  # a smaller change further on may still be decided
+        work -= cost
         made = attempt(other)
         if made.is_sound:
             asked = len(other.table.schema.axes)
@@ -149,8 +149,23 @@ def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, In
             joined = _paired(inputs.table, axis)
             lines = f"[axes.{axis.name}] join, or wider bands"
             yield f"join the categories of {axis.name} two and two", lines, _with(inputs, joined)
-    for axis in suspects[:2] if len(inputs.table.schema.axes) > 1 else ():
+    axes = inputs.table.schema.axes
+    if len(axes) > 2 and (lost_tables(here) or 2 * exact_share(here) < 1):  # perhaps no single column is to blame
+        yield from (_only(inputs, count) for count in (2, 1))
+    for axis in suspects[:2] if len(axes) > 1 else ():
         yield f"omit {axis.name}", f"without [axes.{axis.name}]", _with(inputs, _without(inputs.table, axis.name))
+
+
+def _only(inputs: Inputs, count: int) -> tuple[str, str, Inputs]:
+    """The remedy that keeps so many axes: those whose smallest category has most people, which the roll says."""
+    table = inputs.table
+    smallest = {axis.name: int(table.people((axis.name,)).counts.min()) for axis in table.schema.axes}
+    kept = sorted(smallest, key=lambda name: -smallest[name])[:count]
+    gone = [name for name in smallest if name not in kept]
+    for name in gone:
+        table = _without(table, name)
+    listed = " and ".join(name for name in smallest if name in kept)
+    return f"publish {listed} only", f"without {', '.join(f'[axes.{name}]' for name in gone)}", _with(inputs, table)
 
 
 def _with(inputs: Inputs, table: Table) -> Inputs:

@@ -75,7 +75,7 @@ def open_book(
         return None
     if missing := [name for name, value in stated.items() if not (value and str(value).strip())]:
         raise InputError(f"{missing[0]} is missing: ledger, population and cycle go together")
-    path, contents = Path(str(ledger)), open_ledger(Path(str(ledger)))
+    path, contents = Path(str(ledger)), open_ledger(Path(str(ledger)), str(population))
     entries = about(contents.entries, str(population))
     book = SuppressionBook(path, name_in(entries, str(population)), str(cycle), contents.chain, entries)
     where = f"{path}: population {book.population!r}"

@@ -16,7 +16,7 @@ from safemargin.checker import CERTIFICATE, FAILS, HOLDS, MANIFEST, NOT_CHECKED,
 from safemargin.core import InputError
 from safemargin.io import axes, hash_file, read_json, read_manifest, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
-from safemargin.verify.given import Given, changed, given_files, load
+from safemargin.verify.given import PUBLISHED, Given, changed, given_files, load
 from safemargin.verify.published import RELEASE, verify_release
 
 Files = str | Path | Sequence[str | Path]
@@ -108,6 +108,11 @@ def verify(
 def _release_folder(path: Path) -> Path | None:
     """The published folder of a release, where `path` is one, or the certificate in one; else nothing."""
     if path.is_dir():
+        inside = path / PUBLISHED
+        if (inside / MANIFEST).is_file() and not (path / MANIFEST).exists():
+            raise InputError(
+                f"{path}: is the whole folder of the office; what is published is a part of it: give {inside}"
+            )
         return path
     if path.name != CERTIFICATE or not path.is_file():
         return None

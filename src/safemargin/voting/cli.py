@@ -44,6 +44,9 @@ def outcome(
     simulator: Annotated[
         bool, typer.Option("--simulator", help="Also print delta by the definition with a simulator.")
     ] = False,
+    trails: Annotated[
+        bool, typer.Option("--trails", help="Also list the trails that delta is the sum of (small elections).")
+    ] = False,
     draws: Draws = 200_000,
     page: Picture = None,
     as_json: Json = False,

@@ -86,6 +86,23 @@ def counts_worst_at(voters: int, shares: Sequence[Fraction], epsilons: Sequence[
     return [counts_worst(voters, numbers, epsilon) for epsilon in epsilons]
 
 
+def theorem_1(voters: int, shares: Sequence[float], epsilon: float) -> float | None:
+    """The delta that Theorem 1 proves for all counts, with the constants of its proof; none below its least epsilon.
+
+    Two tails of Bin(n - 1, p) of the rarest kind, by Chernoff: above exp(epsilon / 2) times its mean less one vote, and
+    below exp(-epsilon / 2) times. The proof needs epsilon above 2 ln(1 + 1 / (p (n - 1))).
+
+    >>> theorem_1(1_000, [0.5, 0.5], 0.5) > counts_worst(1_000, [0.5, 0.5], 0.5).delta
+    True
+    """
+    mean = min(shares) * (voters - 1)
+    epsilon = min(epsilon, 2 * log(2))
+    if mean <= 0 or epsilon <= 2 * log(1 + 1 / mean):
+        return None
+    more, fewer = expm1(epsilon / 2) - 1 / mean, -expm1(-epsilon / 2)
+    return min(exp(-mean * more**2 / 3) + exp(-mean * fewer**2 / 2), 1.0)
+
+
 def counts_fraction(voters: int, shares: Sequence[Fraction]) -> Fraction:
     """Delta at epsilon 0 as a fraction."""
     first, second = (shares[kind] for kind in rarest([float(share) for share in shares]))

@@ -14,6 +14,7 @@ from safemargin.voting.closed_forms import (
     counts_worst,
     counts_worst_at,
     has_two_candidates,
+    theorem_1,
     two_candidate_chances,
     two_candidate_fraction,
 )
@@ -86,6 +87,8 @@ def measure(
             raise InputError(ALIKE)
         worst = counts_worst_at(election.others + 1, shares, epsilons)
         privacy = counts_privacy(election, publish, epsilons, worst, votes)
+        proved = theorem_1(election.others + 1, [float(share) for share in shares], epsilon)
+        privacy = replace(privacy, theorem_1=proved)
     if simulator and privacy.chances is None:
         raise InputError("simulator: needs the winner as publication, and an engine that computes its probabilities")
     fraction = _fraction(election, publish, epsilon) if rational else None

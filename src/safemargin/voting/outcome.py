@@ -23,13 +23,14 @@ from safemargin.voting.election import (
     rankings,
     uniform,
 )
-from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
+from safemargin.voting.measure import CURVE, chances_of, counted_kinds, least_epsilon, measure, worst_in
 from safemargin.voting.privacy import OutcomePrivacy, Stability, worst_of
 from safemargin.voting.reading import AnyBelief, Ballots, names_in, read_ballots, read_belief
 from safemargin.voting.rules import AllTies, OwnRule, OwnWinner, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
 from safemargin.voting.stability import classify, classify_counts, slowest, smallest_electorate
+from safemargin.voting.trails import TrailSum, trail_sum
 
 ALL_TIES = "all"
 MAX_LEAKS = 500
@@ -56,6 +57,7 @@ def outcome(
     rational: bool = False,
     classify: bool = False,
     simulator: bool = False,
+    trails: bool = False,
     draws: int = DRAWS,
     progress: Progress = no_progress,
 ) -> OutcomePrivacy:
@@ -65,7 +67,7 @@ def outcome(
     wins. `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (the shares of `votes`),
     "smoothed" (with half a vote more for each ranking), a CSV file, or several of these, of which any may be held.
     `delta` asks for the smallest electorate and the least epsilon, `classify` for how delta falls as the electorate
-    grows.
+    grows, `trails` for the histograms at which delta arises (Definition 4).
 
     >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
     0.375
@@ -95,7 +97,18 @@ def outcome(
         winner=None if ballots is None else _winner(chosen, ballots),
         stability=_classify(elections, publish, epsilon) if classify and elections else None,
         wanted=None if delta is None else _search(elections, publish, epsilon, delta, draws),
+        trails=_trails(elections, len(held) > 1 or leaked > 0, publish, epsilon) if trails else None,
     )
+
+
+def _trails(elections: Sequence[Election], several: bool, publish: str, epsilon: float) -> TrailSum:
+    """The ends of trails whose sum is delta."""
+    if several or not elections or publish != "winner" or epsilon != 0:
+        raise InputError("trails: needs the winner as publication, epsilon 0, and one belief with independent votes")
+    if len(elections[0].kinds) < 2:
+        return TrailSum((), ())
+    worst = chances_of(elections[0]).worst()
+    return trail_sum(elections[0], worst.pair, worst.results)
 
 
 def _electorate(

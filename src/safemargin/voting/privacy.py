@@ -10,6 +10,7 @@ import numpy as np
 from safemargin import ui
 from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.election import Election, Ranking, ranking_text
+from safemargin.voting.trails import TrailSum
 
 MAX_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, a value is not called exact."""
@@ -89,6 +90,10 @@ class OutcomePrivacy(ui.Result):
     """A delta, the smallest electorate for it, and the least epsilon with these voters."""
     simulator: float | None = None
     """The least delta of a simulator that does not see the vote (Definition 8)."""
+    theorem_1: float | None = None
+    """The delta that Theorem 1 proves for all counts, above the exact one."""
+    trails: TrailSum | None = None
+    """The trails of the pair, and what each adds to delta (Lemma 1)."""
     chances: Chances | None = field(default=None, repr=False, compare=False)
     votes: tuple[str, ...] = field(default=(), repr=False)
     outcomes: tuple[str, ...] = field(default=(), repr=False)
@@ -139,6 +144,10 @@ class OutcomePrivacy(ui.Result):
             document["fraction"] = str(self.fraction)
         if self.simulator is not None:
             document["simulator_delta"] = self.simulator
+        if self.theorem_1 is not None:
+            document["theorem_1"] = self.theorem_1
+        if self.trails is not None:
+            document["trails"] = self.trails.to_json()
         if self.curve:
             document["curve"] = [list(point) for point in self.curve]
             document["pure_epsilon"] = _finite(self.pure_epsilon)
@@ -168,6 +177,8 @@ class OutcomePrivacy(ui.Result):
             "" if self.winner is None else f"Winner: {self.winner}.",
             "" if self.fraction is None else f"As a fraction: {self.fraction}.",
             "" if self.simulator is None else f"By the simulator definition: delta {self.simulator:.10g}.",
+            "" if self.theorem_1 is None else f"Theorem 1 alone proves delta {three_digits(self.theorem_1)}.",
+            *(() if self.trails is None else self.trails.blocks()),
             *self._growth(),
             ui.Chart(lambda: curve_chart(self.curve), CAPTION, fits=True) if rows else None,
             ui.Grid(("epsilon", "delta"), rows),
@@ -264,6 +275,7 @@ def worst_of(values: Sequence[OutcomePrivacy]) -> OutcomePrivacy:
     """The guarantee against whoever holds any of several beliefs: the largest delta, at every epsilon."""
     worst = max(values, key=lambda value: (value.delta, value.log_delta))
     pure = [value.pure_epsilon for value in values]
+    proved = [value.theorem_1 for value in values if value.theorem_1 is not None]
     several = zip(*(value.curve for value in values), strict=False)  # none if a belief has none
     curve = tuple(max(points, key=lambda point: point[1]) for points in several)
     return replace(
@@ -271,6 +283,7 @@ def worst_of(values: Sequence[OutcomePrivacy]) -> OutcomePrivacy:
         interval=(worst.interval[0], max(value.interval[1] for value in values)),
         exact=all(value.exact for value in values),
         curve=curve,
+        theorem_1=max(proved) if len(proved) == len(values) else None,
         pure_epsilon=None if None in pure else max(epsilon for epsilon in pure if epsilon is not None),
     )
 

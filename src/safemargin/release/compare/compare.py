@@ -34,6 +34,7 @@ from safemargin.release.compare.methods import (
 )
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.split import covers_everybody
+from safemargin.release.fields import certificate_fields
 from safemargin.release.inputs import project_of, read_inputs
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
@@ -69,7 +70,7 @@ def _our_way(case: Case, protect: str) -> PublishingMethod:
         law=None if not noised else partial(_our_law, plan),
         one_count=one_count_suffices(case.table.schema, covers_everybody(case.table)),
         loss=max((guarantee.epsilon or 0.0 for guarantee in plan.guarantees), default=None),
-        guarantee=plan.certificate.statement,
+        guarantee=certificate_fields(release, plan.certificate, case.table, case.onlookers, "")["statement"],
         guarantees=plan.guarantees,
     )
 

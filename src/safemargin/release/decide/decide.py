@@ -208,7 +208,7 @@ def plan_of(
         decisions=tuple(d for split in candidate.splits for d in _decisions(table, split, budget)),
         refusals=tuple(refused),
         guarantees=tuple(guarantees),
-        certificate=certificate_of(table, proof, target, watching, shown.witnesses, bool(guarantees)),
+        certificate=certificate_of(table, proof, target, watching, shown.witnesses),
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,

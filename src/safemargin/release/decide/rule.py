@@ -182,7 +182,7 @@ class ReleaseRule:
             return earlier_words(exposed, self.pasts[0].axis)
         cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
         would = "would disclose the answers of" if proved else "could not be proved safe for"
-        return f"the tables together {would} the {exposed.people} people with {cell}"
+        return f"the tables together {would} the {exposed.people:,} people with {cell}"
 
 
 def join(alone: Proof, other: Proof) -> Proof:

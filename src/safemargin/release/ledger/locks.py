@@ -74,7 +74,7 @@ def lock_limits(loaded: Project) -> Lock:
     if loaded.ledger is None:
         raise InputError("ledger is missing: limits are locked in the ledger of a project; add the section [ledger]")
     section, limits = loaded.ledger, json.loads(_text(limits_of(loaded)))
-    path, entries = section.file, open_ledger(section.file).entries
+    path, entries = section.file, open_ledger(section.file, section.population).entries
     if any(normalised(entry.cycle) == normalised(section.cycle) for entry in about(entries, section.population)):
         raise InputError(f"{path}: {section.cycle!r} is already published: limits are locked before the count")
     earlier = read_locks(section)

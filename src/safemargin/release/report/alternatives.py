@@ -1,17 +1,16 @@
 """What other choices would publish: each one is decided, published in memory and attacked like the release itself."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from safemargin.core import InputError, Progress, Target
+from safemargin.core import InputError, Table, Target
 from safemargin.release.report.context import ReportContext, exact_share
 from safemargin.release.report.groups import NOT_COMPUTED, Choice, exact_categories
 from safemargin.ui import exact_percent
 
-SECONDS = 12.0
-"""CPU time of a release and its alternatives: an office waits for the release, not for what it did not ask for. Each
-takes about as long as the release: where that alone takes half of it, alternatives are named with commands only."""
+WORK = 160_000
+"""What all other choices together, or all remedies, may cost, in units of `effort`: an office waits for the release,
+not for what it did not ask for. A count and no clock: another machine shows the same choices."""
 PROTECTIONS = ("auto", "merge", "noise")
 PROTECTION_WORDS = {
     "auto": "protect single groups (auto)",
@@ -35,24 +34,26 @@ def choice_of(context: ReportContext, words: str, protect: str, beta: float) -> 
     return Choice(words, protect, beta, kept, exact_share(context), state, counted)
 
 
-class _TimeUp(Exception):
-    """Raised inside a decision when the time for alternatives is over."""
+def effort(table: Table, earlier: int = 0) -> int:
+    """About what a decision about a table costs: counts, four times as much for each axis beyond two.
+
+    Two axes are a flow in a network; each further one makes whole numbers harder to find. A choice is held against
+    `earlier` releases too, and against more of them in each cycle, so that the cost of all cycles stays bounded.
+    A table of 100 profiles, 3 options and 3 axes costs 100 * 3 * 4 = 1,200.
+    """
+    axes = table.schema.names
+    profiles = len(table.people(axes).codes) if table.knows_composition else int(table.people(()).counts.sum())
+    return max(profiles * len(table.schema.options) * (1 << 2 * max(len(axes) - 2, 0)) * (1 + earlier) ** 2, 1)
 
 
 def alternatives(
     here: ReportContext,
     protect: str,
     target: Target,
-    attempt: Callable[[str, Target, Progress], ReportContext],
-    seconds: float = SECONDS,
+    attempt: Callable[[str, Target], ReportContext],
+    most: float,
 ) -> tuple[Choice, ...]:
-    """This release, then the other protections at its limit, then less strict limits, as far as time allows."""
-    end = time.process_time() + seconds
-
-    def progress(*_: object) -> None:
-        if time.process_time() > end:
-            raise _TimeUp
-
+    """This release, then the other protections at its limit, then less strict limits; the first `most` are decided."""
     now = f"now: {PROTECTION_WORDS.get(protect, protect)}, limit {exact_percent(target.beta)}"
     choices = [choice_of(here, now, protect, target.beta)]
     others = [(other, target.beta) for other in PROTECTIONS if other != protect]
@@ -61,12 +62,12 @@ def alternatives(
         description = PROTECTION_WORDS.get(other, other)
         if beta != target.beta:
             description = f"a limit of {exact_percent(beta)} instead of {exact_percent(target.beta)}"
-        try:
-            progress()
-            made = attempt(other, replace(target, beta=beta), progress)
-            choices.append(choice_of(made, description, other, beta))
-        except _TimeUp:
+        if most < 1:
             choices.append(Choice(description, other, beta, state=NOT_COMPUTED))
+            continue
+        try:
+            choices.append(choice_of(attempt(other, replace(target, beta=beta)), description, other, beta))
+            most -= 1
         except InputError:  # this protection cannot be asked for here
             continue
     return tuple(choices)

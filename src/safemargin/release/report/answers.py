@@ -44,7 +44,7 @@ CHOOSING = (
     "the count, or use last year's data."
 )
 SLOW = (
-    "Each choice takes about as long as the release, so those without figures were not computed. To see one, add its "
+    "Choices without figures were not computed: on these data each takes long. To see one, add its "
     "options and --draft to the command: that publishes nothing. --alternatives computes all of them."
 )
 MOST_AXES = 3
@@ -151,13 +151,18 @@ def _cost(context: ReportContext) -> tuple[str, str, str]:
     kept = f"In exact groups: {', '.join(f'{percent(shares[name])} of people by {name}' for name in worst)}"
     if len(axes) > len(worst):
         least = min(share for name, share in shares.items() if name not in worst)
-        kept += f", and {percent(least)} or more by each of the other {len(axes) - len(worst):,} axes"
+        or_more = "" if least in (0, 1) else " or more"
+        kept += f", and {percent(least)}{or_more} by each of the other {len(axes) - len(worst):,} axes" if least else ""
     crossed = crossed_cells(context)
     if crossed:
         kept += f". Exact cells: {', '.join(f'{n:,} of {of:,} of {name}' for name, (n, of) in crossed.items())}"
     if kept_cells == cells:
         what = "category and every cell" if crossed else "category"
         return question, "Nothing", f"Every {what} that was asked for is exact."
+    lost = lost_tables(context)
+    if len(lost) > 1:
+        what = _every(len(lost)).capitalize() if len(lost) == len(asked) else f"{len(lost):,} of {len(asked):,} tables"
+        return question, what, f"{kept}."
     noun = "cell" if worst_table in crossed else "category"
     return question, f"{cells - kept_cells:,} of {plural(cells, noun)} of {worst_table}", f"{kept}."
 
@@ -256,7 +261,9 @@ def alternatives_section(context: ReportContext, origin: Origin) -> Part:
     if len(choices) < 2:
         return None
     columns, rows = alternatives_rows(context)
-    best = max(choices, key=lambda choice: (choice.state == "certified", choice.share))
+    # A looser limit always keeps as much or more: it is listed, and never recommended.
+    same = [choice for choice in choices if choice.beta == choices[0].beta]
+    best = max(same, key=lambda choice: (choice.state == "certified", choice.share))
     keeps = best.share > choices[0].share or (best.state == "certified" and choices[0].state != "certified")
     example = _command(origin, best, choices[0].beta) if keeps else ""
     forced = [
@@ -264,13 +271,13 @@ def alternatives_section(context: ReportContext, origin: Origin) -> Part:
         for cell in context.exposed.cells
     ]
     is_tried = any(choice.state != NOT_COMPUTED for choice in choices[1:])
-    nothing = "No other choice that was computed keeps more." if is_tried else ""
+    nothing = "No other choice at this limit that was computed keeps more." if is_tried else ""
     table = Section(
         "What else you could do",
         Grid(columns, rows, roomy=columns[1:-2] if len(columns) > MOST_AXES + 3 else (), emphasis=0),
         Paragraph(CHOOSING, "quiet"),
         SLOW if any(choice.state == NOT_COMPUTED for choice in choices) else None,
-        "This choice keeps most:" if example else nothing,
+        "At this limit, this choice keeps most:" if example else nothing,
         Paragraph(example, "code"),
         Fold("Groups that force it", Points(forced), is_open=False) if forced else None,
     )

@@ -228,7 +228,8 @@ def lost_reasons(context: ReportContext, most: int = 3) -> str:
     by_axis = {axis: groups[0].reason for axis, groups in context.axes.items() if axis and is_omitted(groups)}
     by_axis |= {margin.name: margin.reason for margin in context.plan.margins if not margin.is_published}
     lines = [f"{name}: {why}." for name, why in by_axis.items() if why]
-    more = f" The other {len(lines) - most:,} are listed below." if len(lines) > most else ""
+    left = len(lines) - most
+    more = "" if left < 1 else " One more is listed below." if left == 1 else f" The other {left:,} are listed below."
     return " ".join(lines[:most]) + more
 
 

@@ -76,7 +76,7 @@ class Choice:
     kept: Mapping[str, str] = field(default_factory=dict, hash=False)
     share: float = 0.0
     state: str = "certified"
-    """`certified`, `refused`, or `not computed` where time was up."""
+    """`certified`, `refused`, or `not computed` where that would be too much work."""
     categories: int = 0
 
     @property
