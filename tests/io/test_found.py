@@ -390,12 +390,15 @@ def test_a_sum_under_one_header_is_no_category(tmp_path: Path) -> None:
 OFFICE_FORMS = {
     "numbered": "Region,a,b,Total\n,(1),(2),(3)\nN,12,x,15\nS,20,31,51\nTotal,32,34,66\n",
     "year_blocks": "Region,Men,,Women,\n,2021,2022,2021,2022\nN,12,x,13,14\nS,20,31,22,21\nTotal,32,34,35,35\n",
-    "column_of_gaps": "Region,2019,2020,2021\nN,12,x,15\nS,20,x,51\nW,31,x,44\n",
-    "shares": "Region,antal,,,Del,,\n,a,b,I alt,a,b,I alt\nN,12,x,15,80.0,x,100.0\nS,20,31,51,39.2,60.8,100.0\nI alt,32,34,66,48.5,51.5,100.0\n",
+    "column_of_gaps": "Region,2019,2020,2021\nN,12,x,15\nS,20,x,11\nW,31,x,24\n",
+    "shares": (
+        "Region,antal,,,Del,,\n,a,b,I alt,a,b,I alt\nN,12,x,15,80.0,x,100.0\n"
+        "S,20,31,51,39.2,60.8,100.0\nI alt,32,34,66,48.5,51.5,100.0\n"
+    ),
     "means": "Region,a,b,Total,Average income\nN,12,x,15,1024.5\nS,20,31,51,998.1\nTotal,32,34,66,1000.3\n",
     "coded_sections": (
-        "Code,Region,a,b,Total\n,Men,,,\nE1,N,12,x,15\nE2,S,20,31,51\nE,Total,32,34,66\n"
-        ",Women,,,\nE1,N,11,9,20\nE2,S,21,30,51\nE,Total,32,39,71\n"
+        "Code,Region,a,b,Total\n,Men,,,\nE1,North,12,x,15\nE2,South,20,31,51\nE,Total,32,34,66\n"
+        ",Women,,,\nE1,North,11,9,20\nE2,South,21,30,51\nE,Total,32,39,71\n"
     ),
     "named_serial": "Lfd. Nr.;Region;a;b;Gesamt\n1;N;12;x;15\n2;S;20;31;51\n3;Gesamt;32;34;66\n",
 }  # fmt: skip

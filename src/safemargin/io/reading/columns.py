@@ -199,7 +199,8 @@ def _fractions_of(frame: Frame, found: TableColumns, measured: Sequence[int]) ->
         if any(isinstance(n, Decimal) for n in of) and all(0 <= (n or 0) <= 100 for n in of)
     }
     whole = {found.name(c) for c in measured if all(isinstance(n, int) for n in numbers[c])}
-    return {c for c in broken if found.name(c) in whole}
+    shares = {c for c in broken if found.name(c) in whole}
+    return shares | {c for c in measured if shares and numbers[c] and all(n == 100 for n in numbers[c])}
 
 
 def _is_named_count(name: str) -> bool:
