@@ -17,7 +17,7 @@ Pairs of beliefs are not enough: three groups can be possible two by two, and fi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from safemargin.bounds.differences import changes_of_groups
+from safemargin.bounds.differences import GroupChange, changes_of_groups
 from safemargin.core import CROSS, Group, History, Past, PublishedTable
 
 
@@ -42,26 +42,44 @@ class TooManyError(Exception):
     """There are more maximal sets than are looked at."""
 
 
-def beliefs_of(tables: Sequence[PublishedTable], past: Past, slack: int) -> tuple[list[KeptBelief], bool]:
-    """All beliefs that their own figures do not refute; and whether some figures refute that nobody changed at all."""
-    held, refuted = _earlier_beliefs(past, slack)
+def beliefs_of(tables: Sequence[PublishedTable], past: Past, slack: int) -> list[KeptBelief]:
+    """All beliefs that their own figures do not refute."""
     now = len(past.earlier)
-    for cycle, axes, group, is_refuted in changes_of_groups(tables, past, slack):
-        refuted |= is_refuted
-        if not is_refuted:
-            held.append(KeptBelief(cycle, now, tuple(past.axes.index(axis) for axis in axes), group))
-    return list(dict.fromkeys(held)), refuted
+    held = (
+        KeptBelief(first, second, tuple(past.axes.index(axis) for axis in axes), group)
+        for second in range(1, now + 1)
+        for first in range(second)
+        for axes, group, is_refuted in _changes(tables, past, first, second, slack)
+        if not is_refuted
+    )
+    return list(dict.fromkeys(held))
 
 
-def _earlier_beliefs(past: Past, slack: int) -> tuple[list[KeptBelief], bool]:
-    """The beliefs about earlier releases, which the present one does not change."""
-    if len(past.earlier) < 2:
-        return [], False
-    known: dict[int, tuple[list[KeptBelief], bool]] = past.__dict__.setdefault("_beliefs", {})
-    if slack not in known:
-        known[slack] = beliefs_of(past.earlier[-1].tables, past.before, slack)
-    held, refuted = known[slack]
-    return list(held), refuted
+def is_possible_of_all(tables: Sequence[PublishedTable], past: Past, slack: int) -> tuple[bool, bool]:
+    """Whether no figures refute that nobody changed their answer; and whether any figures could.
+
+    Two cycles say together what the first two of their kinds say: so every pair of kinds is looked at once. With
+    cycles in which nothing changed this takes as long as with one of them.
+    """
+    now = len(past.earlier)
+    kinds = (*past.kinds, now)
+    pairs = {(kinds[first], kinds[second]): (first, second) for second in range(1, now + 1) for first in range(second)}
+    changes = [change for pair in pairs.values() for change in _changes(tables, past, *pair, slack)]
+    return not any(is_refuted for *_, is_refuted in changes), bool(changes)
+
+
+def _changes(
+    tables: Sequence[PublishedTable], past: Past, first: int, second: int, slack: int
+) -> Sequence[GroupChange]:
+    """The groups of two cycles; those of earlier ones, which the present one does not change, are kept."""
+    now = len(past.earlier)
+    known: dict[object, Sequence[GroupChange]] = past.__dict__.setdefault("_changes", {})
+    if second == now:
+        return tuple(changes_of_groups(tables, past, first, second, slack))
+    key = past.kinds[first], past.kinds[second], past.earlier[second].tables[0].options, slack
+    if key not in known:
+        known[key] = tuple(changes_of_groups(past.earlier[second].tables, past, first, second, slack))
+    return known[key]
 
 
 def parts_by(held: Sequence[KeptBelief]) -> Callable[[History], list[tuple[int, ...]]]:

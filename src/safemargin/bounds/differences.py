@@ -9,6 +9,7 @@ their answer, and the assumption is refuted.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from safemargin.bounds.exposure import Exposed
 from safemargin.core import (
     CROSS,
+    BoolArray,
     Group,
     IntArray,
     Limits,
@@ -36,6 +38,10 @@ class Side:
     people: int
     lower: IntArray
     upper: IntArray
+
+    def since(self, cycle: str) -> "Side":
+        """The same with the cycle from which on they are counted in words."""
+        return replace(self, words=f"{self.words} since {cycle}")
 
 
 def totals_of(tables: Iterable[PublishedTable], options: Sequence[str]) -> IntArray | None:
@@ -95,6 +101,34 @@ def disclosed_by_differences(
     return exposed, looked
 
 
+@dataclass(frozen=True)
+class StatedFigures:
+    """What a release states in exact counts."""
+
+    tables: Sequence[PublishedTable]
+    options: Sequence[str]
+
+    @cached_property
+    def total(self) -> IntArray | None:
+        """Per option, if a table states it."""
+        return totals_of(self.tables, self.options)
+
+    def parts(self, axes: tuple[str, ...]) -> list[CountedGroups]:
+        """The groups of every table by these axes."""
+        known: dict[tuple[str, ...], list[CountedGroups]] = self.__dict__.setdefault("_parts", {})
+        if axes not in known:
+            tables = [table for table in self.tables if table.axes == axes]
+            known[axes] = [parts_of(table, self.total, self.options) for table in tables]
+        return known[axes]
+
+
+def _earlier(past: Past, cycle: int, options: Sequence[str]) -> StatedFigures:
+    """The figures of an earlier release; worked out once for each of its kind."""
+    known: dict[object, StatedFigures] = past.__dict__.setdefault("_figures", {})
+    key = past.kinds[cycle], tuple(options)
+    return known.setdefault(key, StatedFigures(past.earlier[cycle].tables, options))
+
+
 def _by_totals(
     total: IntArray | None, past: Past, options: Sequence[str], limits: Limits, slack: int
 ) -> tuple[list[Exposed], int]:
@@ -113,54 +147,66 @@ def sides_of_totals(
     total: IntArray | None, past: Past, options: Sequence[str], slack: int = 0
 ) -> Iterator[tuple[str, Side]]:
     """Per earlier cycle those who joined and those who left in all, with what the totals alone disclose about them."""
-    for cycle, release in enumerate(past.earlier):
-        before = totals_of(release.tables, options)
-        if total is not None and before is not None:
-            for side in _sides(past, past.axes[0], cycle, None, total - before, slack) or ():
-                yield release.cycle, side
+    for cycle, sides in _changes_of_totals(total, past, options, slack):
+        for side in sides or ():
+            yield cycle, side.since(cycle)
 
 
 def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int = 0) -> tuple[str, ...]:
     """Earlier cycles since which somebody who stayed must have changed their answer, by the totals alone."""
     options = tables[0].options
-    total = totals_of(tables, options)
-    refuted = []
+    changes = _changes_of_totals(totals_of(tables, options), past, options, slack)
+    return tuple(cycle for cycle, sides in changes if sides is None)
+
+
+def _changes_of_totals(
+    total: IntArray | None, past: Past, options: Sequence[str], slack: int
+) -> Iterator[tuple[str, tuple[Side, ...] | None]]:
+    """Per earlier cycle with a total, who came and who went; cycles of one kind are compared once."""
+    known: dict[int, tuple[Side, ...] | None] = {}
+    now = len(past.earlier)
     for cycle, release in enumerate(past.earlier):
-        before = totals_of(release.tables, options)
+        before = _earlier(past, cycle, options).total
         if total is not None and before is not None:
-            if _sides(past, past.axes[0], cycle, None, total - before, slack) is None:
-                refuted.append(release.cycle)
-    return tuple(refuted)
+            if (kind := past.kinds[cycle]) not in known:
+                known[kind] = _sides(past.turnover(past.axes[0], None, cycle, now), total - before, slack)
+            yield release.cycle, known[kind]
+
+
+GroupChange = tuple[tuple[str, ...], Group | None, bool]
+"""Axes, a group of them (none: everybody), and whether its own figures refute that all in it kept their answers."""
 
 
 def changes_of_groups(
-    tables: Sequence[PublishedTable], past: Past, slack: int = 0
-) -> Iterator[tuple[int, tuple[str, ...], Group | None, bool]]:
-    """Every group published now or in an earlier cycle (none: everybody), and whether its own figures refute that all
-    kept their answers who were in it in both: with the number of the earlier cycle and the axes.
+    tables: Sequence[PublishedTable], past: Past, first: int, second: int, slack: int = 0
+) -> Iterator[GroupChange]:
+    """Every group published in one of two cycles, and whether its own figures refute that all kept their answers who
+    were in it in both. The `first` is an earlier one, the `second` a later one or the present one, with its `tables`.
 
     A group that only one of two releases states has no figures of its own, and nothing refutes it.
     """
     options = tables[0].options
-    total = totals_of(tables, options)
-    for cycle, release in enumerate(past.earlier):
-        before_total = totals_of(release.tables, options)
-        if total is not None and before_total is not None:
-            yield cycle, (), None, _sides(past, past.axes[0], cycle, None, total - before_total, slack) is None
-        by_axes = {table.axes: table for table in release.tables if table.axes and past.knows(table.axes)}
-        for table in tables:
-            if table.axes not in by_axes:
-                continue
-            axis = CROSS.join(table.axes)
-            now, before = parts_of(table, total, options), parts_of(by_axes[table.axes], before_total, options)
-            partitions = [group for group, _ in now], [group for group, _ in before]
-            figures = unions(*partitions)
-            for group in dict.fromkeys([*figures, *partitions[0], *partitions[1]]):
+    then = _earlier(past, first, options)
+    now = StatedFigures(tables, options) if second == len(past.earlier) else _earlier(past, second, options)
+    if now.total is not None and then.total is not None:
+        turnover = past.turnover(past.axes[0], None, first, second)
+        yield (), None, _sides(turnover, now.total - then.total, slack) is None
+    for axes in dict.fromkeys(table.axes for table in tables if table.axes and past.knows(table.axes)):
+        for after, before in product(now.parts(axes), then.parts(axes)[-1:]):
+            for group, change in _changes_of_parts(after, before):
                 is_refuted = False
-                if group in figures:
-                    change = _sum(now, group) - _sum(before, group)
-                    is_refuted = _sides(past, axis, cycle, group, change, slack) is None
-                yield cycle, table.axes, group, is_refuted
+                if change is not None:
+                    turnover = past.turnover(CROSS.join(axes), group, first, second)
+                    is_refuted = _sides(turnover, change, slack) is None
+                yield axes, group, is_refuted
+
+
+def _changes_of_parts(now: CountedGroups, before: CountedGroups) -> Iterator[tuple[Group, IntArray | None]]:
+    """Every group of two partitions and every union of groups of both, with how its counts changed, if known."""
+    partitions = [group for group, _ in now], [group for group, _ in before]
+    figures = unions(*partitions)
+    for group in dict.fromkeys([*figures, *partitions[0], *partitions[1]]):
+        yield group, _sum(now, group) - _sum(before, group) if group in figures else None
 
 
 def differences(
@@ -169,53 +215,60 @@ def differences(
     """The same for the groups of one axis (or cells of several, joined), against every earlier release of it.
 
     For somebody who believes it of everybody at once, a group that holds all who came or went discloses what the
-    totals disclose, and one refuted group refutes it all.
+    totals disclose, and one refuted group refutes it all. Cycles of one kind are compared once.
     """
     exposed: list[Exposed] = []
     looked = 0
+    known: dict[int, list[tuple[Group, Side, BoolArray]]] = {}
     for cycle, release in enumerate(past.earlier):
-        before_total = totals_of(release.tables, options)
-        for table in release.tables:
-            if table.axes != tuple(axis.split(CROSS)):
-                continue
-            before = parts_of(table, before_total, options)
-            changed: dict[Group, tuple[Side, ...] | None] = {}
-            for union in unions([group for group, _ in parts], [group for group, _ in before]):
-                change = _sum(parts, union) - _sum(before, union)
-                changed[union] = _sides(past, axis, cycle, union, change, slack)
-            if not past.by_group:
-                is_refuted = any(sides is None for sides in changed.values())
-                all_of_it = _turnover(past, axis, cycle, None)
-                changed = {
-                    union: sides
-                    for union, sides in changed.items()
-                    if not is_refuted and _turnover(past, axis, cycle, union) != all_of_it
-                }
-            for union, side in [(union, side) for union, sides in changed.items() for side in sides or ()]:
-                looked += 1
-                side = _with_sets(side, limits)
-                verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
-                cell = _named(axis, union) | {past.axis: side.words}
-                exposed += _exposed(cell, side, verdicts == 2, release.cycle, limits)
+        if (kind := past.kinds[cycle]) not in known:
+            known[kind] = [
+                (union, _with_sets(side, limits), outside)
+                for before in _earlier(past, cycle, options).parts(tuple(axis.split(CROSS)))
+                for union, side in _sides_of_unions(axis, parts, before, past, cycle, slack)
+                for outside in [_unsafe(side, limits)]
+            ]
+        looked += len(known[kind])
+        for union, side, unsafe in known[kind]:
+            if unsafe.any():
+                side = side.since(release.cycle)
+                exposed += _exposed(_named(axis, union) | {past.axis: side.words}, side, unsafe, release.cycle, limits)
     return exposed, looked
+
+
+def _sides_of_unions(
+    axis: str, parts: CountedGroups, before: CountedGroups, past: Past, cycle: int, slack: int
+) -> Iterator[tuple[Group, Side]]:
+    """Who came into, and went out of, each union of groups of both releases."""
+    now = len(past.earlier)
+    changed: dict[Group, tuple[Side, ...] | None] = {}
+    for union in unions([group for group, _ in parts], [group for group, _ in before]):
+        change = _sum(parts, union) - _sum(before, union)
+        changed[union] = _sides(past.turnover(axis, union, cycle, now), change, slack)
+    if not past.by_group:
+        is_refuted = any(sides is None for sides in changed.values())
+        all_of_it = past.turnover(axis, None, cycle, now)
+        changed = {
+            union: sides
+            for union, sides in changed.items()
+            if not is_refuted and past.turnover(axis, union, cycle, now) != all_of_it
+        }
+    for union, sides in changed.items():
+        for side in sides or ():
+            yield union, side
+
+
+def _unsafe(side: Side, limits: Limits) -> BoolArray:
+    """Which options, and further sets of them, would be disclosed."""
+    side = _with_sets(side, limits)
+    unsafe: BoolArray = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0] == 2
+    return unsafe
 
 
 def _named(axis: str, union: Group) -> dict[str, str]:
     """A group by axis, in words."""
     parts = zip(*(category.split(CROSS) for category in union), strict=True)
     return {name: label(frozenset(part)) for name, part in zip(axis.split(CROSS), parts, strict=True)}
-
-
-def _turnover(past: Past, axis: str, cycle: int, group: Group | None) -> tuple[int, int, int]:
-    """People who came into a group (none: the population) since an earlier cycle, who went, and who of these moved."""
-    came = went = moved = 0
-    for (then, now), people in past.flow(axis, cycle).items():
-        was = then is not None and (group is None or then in group)
-        is_there = now is not None and (group is None or now in group)
-        if was != is_there:
-            came, went = came + people * is_there, went + people * was
-            moved += people * (then is not None and now is not None)
-    return came, went, moved
 
 
 def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
@@ -242,24 +295,21 @@ def _sum(parts: CountedGroups, union: Group) -> IntArray:
     return total
 
 
-def _sides(
-    past: Past, axis: str, cycle: int, group: Group | None, change: IntArray, slack: int
-) -> tuple[Side, ...] | None:
+def _sides(turnover: tuple[int, int, int], change: IntArray, slack: int) -> tuple[Side, ...] | None:
     """Who came into a group (none: the population) since an earlier cycle, and who went; none if that is refuted."""
-    came, went, moved = _turnover(past, axis, cycle, group)
+    came, went, moved = turnover
     every = np.append(change, came - went - int(change.sum()))  # those without a listed answer last
     least, most = np.maximum(every, 0), np.maximum(-every, 0)
     free = came - int(least.sum())
     if free + 2 * slack * len(change) < 0:
         return None
-    since = past.earlier[cycle].cycle
     # Where counts may be off, the interval must be safe however they are read: both ends move inwards. The lower one
     # follows one difference, the upper one also what all differences leave. Where they meet, 0 stands for unsafe.
     off, left = 2 * slack, 2 * slack * (len(change) + 1)
     room = max(free, 0) >= off + left
     sides = (
-        (f"joined or moved here since {since}" if moved else f"joined since {since}", came, least[:-1]),
-        (f"left or moved away since {since}" if moved else f"left since {since}", went, most[:-1]),
+        ("joined or moved here" if moved else "joined", came, least[:-1]),
+        ("left or moved away" if moved else "left", went, most[:-1]),
     )
     return tuple(
         Side(

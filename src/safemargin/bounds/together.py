@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.bounds.beliefs import KeptBelief, TooManyError, beliefs_of, maximal_sets, parts_by
+from safemargin.bounds.beliefs import KeptBelief, TooManyError, beliefs_of, is_possible_of_all, maximal_sets, parts_by
 from safemargin.bounds.build import build_system
 from safemargin.bounds.cells import Level
 from safemargin.bounds.certify import certify
@@ -115,11 +115,11 @@ def _certify_with_earlier(
         return Proof(tuple(exposed), checked)
     said = {table.axes for table in assumed}
     facts = [*(table for table in tables if table.axes not in said), *assumed]
-    held, refuted = beliefs_of(tables, past, slack)
+    possible, compared = is_possible_of_all(tables, past, slack)
     if quick:
-        proof = None if refuted else _certified(facts, past.larger, limits, True, progress)
+        proof = _certified(facts, past.larger, limits, True, progress) if possible else None
     else:
-        proof = _by_beliefs(tables, facts, past, [] if refuted else held, held, limits, progress, bool(assumed))
+        proof = _by_beliefs(tables, facts, past, possible and compared, slack, limits, progress, bool(assumed))
     if proof is None:
         return Proof((), checked | {TOGETHER: 0})
     cycles = " and ".join(release.cycle for release in past.earlier)
@@ -136,8 +136,8 @@ def _by_beliefs(
     tables: Sequence[PublishedTable],
     facts: Sequence[PublishedTable],
     past: Past,
-    everything: Sequence[KeptBelief],
-    held: Sequence[KeptBelief],
+    everything: bool,
+    slack: int,
     limits: Limits,
     progress: Progress,
     is_assumed: bool,
@@ -155,7 +155,7 @@ def _by_beliefs(
         return None
     try:
         sets = maximal_sets(
-            held,
+            beliefs_of(tables, past, slack),
             lambda chosen: _is_possible(tables, _divided(past, tuple(chosen))),
             EFFORT.belief_sets,
             max(EFFORT.belief_work // len(past.larger.roll.lower), EFFORT.belief_tests),
@@ -189,8 +189,19 @@ def _undecided(past: Past) -> Proof:
 
 def _known(facts: Sequence[PublishedTable], larger: Larger) -> tuple[System, list[PublishedTable]]:
     placed = [larger.placed(table) for table in facts]
-    onlooker = Onlooker(roll=(larger.roll,), facts=larger.facts)
+    onlooker = Onlooker(roll=(larger.roll,), facts=_once(larger.facts, placed))
     return build_system(placed, onlooker, check=False), placed
+
+
+def _once(facts: Sequence[PublishedTable], said: Sequence[PublishedTable] = ()) -> tuple[PublishedTable, ...]:
+    """The facts that state something else than those before them, and than what is `said` already.
+
+    A system of equations and inequalities has the same solutions without a copy of one of its rows. So a cycle in which
+    nobody came, went or moved, and that published what another one did, adds nothing to the larger population: whether
+    everything is safe together, and every interval, is the same with it and without it.
+    """
+    before = {table.stated for table in said}
+    return tuple({fact.stated: fact for fact in reversed(facts) if fact.stated not in before}.values())[::-1]
 
 
 def _is_possible(facts: Sequence[PublishedTable], larger: Larger) -> bool:
@@ -227,11 +238,13 @@ def _certified(
 def _cells(known: System, larger: Larger, ranges: SliceRanges, limits: Limits) -> list[Level]:
     column = known.axes.index(larger.roll.axes[-1])
     history = np.array(known.categories[column])[known.codes[:, column]]
-    cycles = [
-        (tuple(columns.values()), np.isin(history, sorted(there)))
-        for columns, there in zip(larger.columns, larger.there, strict=True)
-    ]
-    return cycle_levels(known, ranges, limits, cycles[::-1], larger.roll.axes[-1])
+    # The present cycle first; one with the same people at the same places has no cells of its own.
+    cycles = dict.fromkeys(
+        (tuple(columns.values()), there)
+        for columns, there in zip(larger.columns[::-1], larger.there[::-1], strict=True)
+    )
+    there_then = [(axes, np.isin(history, sorted(there))) for axes, there in cycles]
+    return cycle_levels(known, ranges, limits, there_then, larger.roll.axes[-1])
 
 
 def _first(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
@@ -244,7 +257,7 @@ def _public_histories(
 ) -> list[tuple[BoolArray, BoolArray]]:
     """Whose answers the totals of all cycles alone disclose within the limits: people of one history."""
     axis = larger.roll.axes[-1]
-    totals = [table for table in (*placed, *larger.facts) if table.axes == (axis,)]
+    totals = list(_once([table for table in (*placed, *larger.facts) if table.axes == (axis,)]))
     if not totals:
         return []
     small = build_system(totals, Onlooker(roll=(larger.only_history(),)))

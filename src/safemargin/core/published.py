@@ -63,6 +63,12 @@ class PublishedTable:
         """Whether every cell has one published value."""
         return bool((self.lower == self.upper).all())
 
+    @cached_property
+    def stated(self) -> tuple[object, ...]:
+        """All that bounds anything: tables of other names, or with other noise, that are equal here say the same."""
+        arrays = (self.codes, self.option, self.lower, self.upper)
+        return (self.axes, self.groups, self.options, self.measure, *(array.tobytes() for array in arrays))
+
     @property
     def is_roll(self) -> bool:
         """Whether it counts people rather than answers."""
@@ -85,8 +91,6 @@ History = tuple[Profile | None, ...]
 """The profile of a person in every cycle, the present one last; none where they were not on the roll."""
 Histories = Mapping[History, int]
 """People by their history."""
-Flow = dict[tuple[str | None, str | None], int]
-"""People by what they were and what they are; none stands for not being there."""
 CROSS = "\x1f"
 """Between the names of several axes, or of their categories, where they stand for one axis."""
 HISTORY = "history"
@@ -192,51 +196,70 @@ class Past:
         """All cycles, the present one last."""
         return (*(release.cycle for release in self.earlier), self.now)
 
-    def flow(self, axis: str, cycle: int) -> Flow:
-        """People by their category of an axis in an earlier cycle and now; of several axes, joined by `CROSS`."""
-        if (axis, cycle) not in self._flows:
-            self._flows[axis, cycle] = self._crossed(axis.split(CROSS), cycle)
-        return self._flows[axis, cycle]
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """Per earlier cycle the first one in which everybody was where they were then and the same was published.
+
+        What two cycles say together depends on who was where in them, and on what their tables state: so it is the same
+        for two others of the same kinds.
+        """
+        first: dict[object, int] = {}
+        return tuple(
+            first.setdefault(
+                (
+                    tuple(tuple(history[cycle] for history in people) for people in self.histories.values()),
+                    tuple(table.stated for table in release.tables),
+                ),
+                cycle,
+            )
+            for cycle, release in enumerate(self.earlier)
+        )
+
+    def turnover(self, axis: str, group: Group | None, first: int, second: int) -> tuple[int, int, int]:
+        """Between two cycles: people who came into a group (none: the population), who went, and who of these moved.
+
+        Several axes, and categories of a group of them, are joined by `CROSS`. All pairs of cycles are counted at once:
+        with `I` the 0-1 matrix of who (with weights `w`) was inside when, `came = (w (1 - I))' I`.
+        """
+        known: dict[object, IntArray] = self.__dict__.setdefault("_turnovers", {})
+        if (axis, group) not in known:
+            codes, names = self._places(axis)
+            member = np.array([*(group is None or name in group for name in names), False])
+            came = np.zeros((2, len(self.cycles), len(self.cycles)), dtype=np.int64)
+            people = np.array(list(self._known_by(axis.split(CROSS))[1].values()), dtype=np.int64)
+            for start in range(0, len(people), 10_000):  # so many at once, for the sake of memory
+                part = codes[start : start + 10_000]
+                inside, size = member[part], people[start : start + 10_000, None]
+                came += [(size * outside).T @ inside for outside in (~inside, ~inside & (part >= 0))]
+            known[axis, group] = came
+        came = known[axis, group]
+        moved = came[1, first, second] + came[1, second, first]
+        return int(came[0, first, second]), int(came[0, second, first]), int(moved)
 
     def knows(self, axes: Sequence[str]) -> bool:
         """Whether it is known who came and who went by all of these axes together."""
         return any(set(axes) <= set(known) for known in self.histories)
 
-    def _crossed(self, axes: Sequence[str], cycle: int) -> Flow:
-        known, histories = next(
-            (known, histories) for known, histories in self.histories.items() if set(axes) <= set(known)
-        )
-        places = [known.index(axis) for axis in axes]
-        flow: Flow = {}
-        for history, people in histories.items():
-            then, now = (
-                None if profile is None else CROSS.join(profile[position] for position in places)
-                for profile in (history[cycle], history[-1])
-            )
-            if (then, now) != (None, None):
-                flow[then, now] = flow.get((then, now), 0) + people
-        return flow
+    def _known_by(self, axes: Sequence[str]) -> tuple[tuple[str, ...], Histories]:
+        return next((known, histories) for known, histories in self.histories.items() if set(axes) <= set(known))
 
-    @cached_property
-    def _flows(self) -> dict[tuple[str, int], Flow]:
-        """What `flow` has computed."""
-        return {}
+    def _places(self, axis: str) -> tuple[IntArray, list[str]]:
+        """The category of an axis (or several, joined) by history and cycle, -1 for not there; and all categories."""
+        axes = axis.split(CROSS)
+        known, histories = self._known_by(axes)
+        places = [known.index(name) for name in axes]
+        code_of: dict[Profile | None, int] = {None: -1}
+        names: dict[str, int] = {}
+        for profile in (profile for history in histories for profile in history):
+            if profile is not None and profile not in code_of:
+                code_of[profile] = names.setdefault(CROSS.join(profile[place] for place in places), len(names))
+        codes = np.array([[code_of[profile] for profile in history] for history in histories], dtype=np.int64)
+        return codes.reshape(-1, len(self.cycles)), list(names)
 
     @cached_property
     def larger(self) -> Larger | None:
         """One population out of all cycles, where everybody's whole profile is known: nobody changed their answer."""
         return self.divided(lambda history: [tuple(c for c, profile in enumerate(history) if profile is not None)])
-
-    @cached_property
-    def before(self) -> "Past":
-        """The same as of the last earlier release, without the present one."""
-        shorter: dict[tuple[str, ...], dict[History, int]] = {}
-        for axes, histories in self.histories.items():
-            known = shorter.setdefault(axes, {})
-            for history, people in histories.items():
-                if any(history[:-1]):
-                    known[history[:-1]] = known.get(history[:-1], 0) + people
-        return replace(self, now=self.earlier[-1].cycle, earlier=self.earlier[:-1], histories=shorter)
 
     def divided(self, parts: Callable[[History], Sequence[tuple[int, ...]]]) -> Larger | None:
         """The same where people may answer otherwise in each of the `parts` of their cycles."""
