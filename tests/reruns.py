@@ -387,6 +387,9 @@ def breaks(
                 else:
                     ends = (0, max(min(top, int(seen.upper[row, option]) - narrow), 0))  # or nobody within the secret
                 votes = nearest_table(place, plan, grouping, start, cell, ends, rng) if ends[0] <= ends[1] else None
+                if votes is None:  # wide enough in one step is too much: one person further, to either side
+                    ends = (int(seen.upper[row, option]) + 1, size) if high else (0, int(seen.lower[row, option]) - 1)
+                    votes = nearest_table(place, plan, grouping, start, cell, ends, rng) if ends[0] <= ends[1] else None
                 if votes is not None and program(with_votes(place, votes), target)[1] == shown:
                     look([votes])
                     look(exchanges(groups, rng, votes, moves, together))

@@ -66,9 +66,9 @@ def test_fewer_columns_are_tried_where_many_part_the_people_too_finely(monkeypat
     draw = random.Random(5)
     rows = [
         {"a": draw.choice("1234567"), "b": draw.choice("12345678"), "c": draw.choice("12"), "vote": draw.choice("yyyn")}
-        for _ in range(260)
+        for _ in range(150)
     ]
-    monkeypatch.setattr(import_module("safemargin.release.release"), "WORK", 60)
+    monkeypatch.setattr(import_module("safemargin.release.release"), "WORK", 20)
     document = safemargin.release(rows, answer="vote", by=["a", "b", "c"]).to_json()
     assert [(each["words"], each["share"]) for each in document["remedies"]] == [("publish c only", 1.0)]
     again = safemargin.release(rows, answer="vote", by=["c"]).to_json()
