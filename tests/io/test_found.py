@@ -433,3 +433,11 @@ def test_a_dash_is_no_zero_where_a_subtotal_would_then_have_parts_that_are_not_l
     path.write_text("Region,2021,2022\nNord,32,37\n  Kiel,12,20\n  Ulm,20,-\nTotal,32,37\n", encoding="utf-8")
     (read,) = read_all([path])
     assert len(read.gaps) == 1
+
+
+def test_a_sum_without_the_name_of_one_is_a_doubt_where_counts_are_ranges(tmp_path: Path) -> None:
+    """Portugal is the sum of both towns, which narrows the range of Braga to 2."""
+    path = tmp_path / "t.csv"
+    path.write_text("town,lower,upper\nBraga,1,4\nPorto,245,245\nFaro,31,31\nPortugal,278,278\n", encoding="utf-8")
+    (read,) = read_all([path])
+    assert any("Portugal" in doubt for doubt in read.doubts)

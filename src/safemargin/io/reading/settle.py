@@ -219,7 +219,7 @@ def _filled(cells: SheetCells, context: Context, lower: IntArray, upper: IntArra
 
 def _sums(cells: SheetCells, context: Context, lower: IntArray, upper: IntArray) -> list[AxisSums]:
     rows = Rows(cells.codes, lower, upper)
-    gaps = bool(cells.hidden.any())
+    gaps = bool((cells.hidden | (cells.lower < cells.upper)).any())  # a range leaves a count open as a gap does
     return [
         find_sums(
             rows,
