@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from safemargin import ui
+from safemargin.audit.coloured import coloured_tables
 from safemargin.audit.situation import Attempt, Finding
 from safemargin.bounds import (
     Exposure,
@@ -15,10 +16,13 @@ from safemargin.bounds import (
     gap_words,
     tally_words,
 )
-from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
+from safemargin.core import VERDICTS, BoolArray, Onlooker, PublishedTable, Target
 from safemargin.io import ReadTable, doubt_lines, reading_document, reading_lines
 
 __all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "found_sections"]
+
+MOST_TABLES = 6
+"""Coloured tables that are open."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Findings(ui.Result):
     """Attacks that were not tried, each with the reason."""
     reads: tuple[ReadTable, ...] = field(default=(), compare=False)
     """How every table was read."""
+    shown: tuple[PublishedTable, ...] = field(default=(), compare=False)
+    """The tables that were audited, where they are drawn."""
+    slack: int = field(default=0, compare=False)
 
     @property
     def doubts(self) -> list[str]:
@@ -65,8 +72,25 @@ class Findings(ui.Result):
             "reading": reading_document(self.reads),
         }
 
+    def to_html(self) -> str:
+        """The page; gaps have the two tables at the ends of their interval, which takes a second or two."""
+        return ui.render_report(self._report(noted=True))
+
     def to_report(self) -> ui.Report:
-        """The verdict, what every attack looked at and found, and the intervals that are most revealing."""
+        """The verdict, the tables in colours, what every attack looked at and found, and the closest calls."""
+        return self._report(noted=False)
+
+    def tables(self, noted: bool = False) -> list[ui.CountTable]:
+        """The audited tables with what could be inferred; `noted` as in `coloured_tables`."""
+        given = self.shown, self.exposure, self.printed, self.attempts, self.target
+        return list(coloured_tables(*given, slack=self.slack, noted=noted))
+
+    def _report(self, noted: bool) -> ui.Report:
+        tables = self.tables(noted)
+        state = "unsound" if not self.is_safe else "partly" if self.doubts else "sound"
+        first, more = tables[:MOST_TABLES], tables[MOST_TABLES:]
+        parts = [ui.Section(table.caption, table) for table in first]
+        is_whole = any(set(table.axes) == set(self.exposure.cells.axes) for table in self.shown)
         rows = [
             (
                 ui.Tag("disclosed", a.attack) if a.findings else a.attack,
@@ -77,17 +101,22 @@ class Findings(ui.Result):
             )
             for a in self.attempts
         ]
+        columns = ("attack", "looked at", "found", "people exposed", "summary")
+        details = [ui.Section("Attacks", ui.Grid(columns, rows)), *found_sections(self.attempts)]
         return ui.Report(
             "Audit",
             *reading_lines(self.reads),
             *(ui.Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts),
-            ui.Headline("unsound" if not self.is_safe else "partly" if self.doubts else "sound", attack_words(self)),
+            ui.OnPage(ui.Headline(state, verdict_words(self), attack_words(self))),
+            ui.InTerminal(ui.Headline(state, attack_words(self))),
             f"The onlooker {self.onlooker.name!r} {ui.describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
             f"Intervals: {self.intervals()}. {classical_words(self.exposure)}".rstrip(),
             ui.Paragraph(gap_words(self.exposure), "warning"),
-            ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
-            *found_sections(self.attempts),
-            ui.OnPage(closest_calls(self.exposure, self.target, self.printed)),
+            *(part if table.is_marked else ui.OnPage(part) for table, part in zip(first, parts, strict=True)),
+            ui.OnPage(ui.Fold(ui.plural(len(more), "more table"), *more)) if more else None,
+            ui.InTerminal(*details),
+            ui.OnPage(ui.Fold("Every attack, and what it found", *details, is_open=not is_whole)),
+            ui.OnPage(None if is_whole else closest_calls(self.exposure, self.target, self.printed)),
         )
 
     def write_cells(self, path: Path | str) -> None:
@@ -114,6 +143,21 @@ def _attempt_document(attempt: Attempt) -> ui.Document:
             for finding in attempt.findings
         ],
     }
+
+
+def verdict_words(findings: Findings) -> str:
+    """Whether these tables may be published, in one sentence for people."""
+    if not findings.attempts:
+        return "No attack was tried."
+    if findings.is_safe:
+        what = "Nothing could be inferred"
+        return f"{what}, but the reading is doubtful." if findings.doubts else f"{what} that is not published."
+    gaps = next((attempt for attempt in findings.attempts if attempt.attack == "suppressed" and attempt.findings), None)
+    if gaps is not None:
+        of = f"{len(gaps.findings):,} of {ui.plural(gaps.looked_at, 'suppressed count')}"
+        return f"Do not publish: {of} could be inferred."
+    most = max(len(attempt.findings) for attempt in findings.attempts)
+    return f"Do not publish: {ui.plural(most, 'count')} {'is' if most == 1 else 'are'} disclosed."
 
 
 def attack_words(findings: Findings) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.further_tables import further_tables
     from safemargin.bounds.mend import within_reach
     from safemargin.bounds.methods import settle
+    from safemargin.bounds.pairs import extreme_pairs
     from safemargin.bounds.pooled import pooled
     from safemargin.bounds.possible import draw, possible
     from safemargin.bounds.proof import prove_intervals
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         cells_csv,
         classical_words,
         closest_calls,
+        coloured_cells,
         exposure_document,
         exposure_parts,
         fiber_document,

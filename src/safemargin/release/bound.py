@@ -18,6 +18,8 @@ from safemargin.bounds import (
     cell_rows,
     cells_csv,
     checked_tolerance,
+    closest_calls,
+    coloured_cells,
     exposure_document,
     exposure_parts,
     extremes_document,
@@ -107,6 +109,8 @@ class Bounds(Result):
         verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
         parts: list[Part] = [*reading_lines(self.reads)]
         parts += [Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
+        coloured = None if self.extremes is not None else coloured_cells(self.exposure, self.target)
+        parts.append(OnPage(coloured, closest_calls(self.exposure, self.target)))
         parts += exposure_parts(self.exposure, self.target, limit, sort)
         parts += [] if self.sets is None else [self._sets_section(limit)]
         if self.extremes is not None:

@@ -27,6 +27,7 @@ from safemargin.io import (
     write_back,
     write_folder,
 )
+from safemargin.suppress.coloured import coloured_patterns
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.recording import SuppressionBook, printed
 
@@ -71,7 +72,14 @@ class Suppression(ui.Result):
             "reading": reading_document(self.reads),
         }
 
+    def to_html(self) -> str:
+        """The page; every gap has two tables that print the same."""
+        return ui.render_report(self._report(noted=True))
+
     def to_report(self) -> ui.Report:
+        return self._report(noted=False)
+
+    def _report(self, noted: bool) -> ui.Report:
         pattern = self.pattern
         rows = [
             (pattern.tables.name(cell_id), "primary" if primary else "secondary")
@@ -90,7 +98,8 @@ class Suppression(ui.Result):
             ui.InTerminal(summary[0]),
             *summary[1:],
             ui.InTerminal(ui.Points(also, most=MAX_LISTED)),
-            ui.OnPage(ui.Section("Cells", ui.Grid(("cell", "suppression"), rows, sortable=True))),
+            *(ui.Section(table.caption, table) for table in coloured_patterns(pattern, self.names, noted)),
+            ui.OnPage(ui.Fold("The suppressed cells as a list", ui.Grid(("cell", "suppression"), rows, sortable=True))),
             banner=("Confidential.", "Primary cells are named: do not publish this page."),
         )
 

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
         to_svg,
     )
     from safemargin.ui.commands import command, show, show_with_page
+    from safemargin.ui.counts import CountCell, CountNote, CountRow, CountTable
+    from safemargin.ui.crosstab import Key, crosstab, layout, pivot
     from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         band_label,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from safemargin.ui.counts import CountTable
+
 SCHEMA = 1
 """Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
 UNNAMED_COUNT = "count"
@@ -276,6 +278,7 @@ Block = (
     | Grid
     | Chart
     | Bars
+    | CountTable
     | Heat
     | Map
     | Fold
@@ -288,10 +291,10 @@ Part = Block | str | None
 
 
 class Report:
-    """The whole of what a result states. The title and the banner stand on the page only."""
+    """The whole of what a result states. Title, banner and kicker, a line above the title, stand on the page only."""
 
-    def __init__(self, title: str, *parts: Part, banner: tuple[str, str] | None = None) -> None:
-        self.title, self.parts, self.banner = title, parts, banner
+    def __init__(self, title: str, *parts: Part, banner: tuple[str, str] | None = None, kicker: str = "") -> None:
+        self.title, self.parts, self.banner, self.kicker = title, parts, banner, kicker
 
 
 def blocks(parts: Iterable[Part]) -> list[Block]:
@@ -305,7 +308,15 @@ def blocks(parts: Iterable[Part]) -> list[Block]:
         if isinstance(part, str):
             part = Paragraph(part) if part else None
         match part:
-            case None | Paragraph(text="") | Points(items=[]) | Grid(rows=[]) | Bars(rows=[]) | Heat(rows=[]):
+            case (
+                None
+                | Paragraph(text="")
+                | Points(items=[])
+                | Grid(rows=[])
+                | Bars(rows=[])
+                | Heat(rows=[])
+                | CountTable(rows=[])
+            ):
                 continue
         stated.append(part)
     return stated

@@ -12,15 +12,39 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Link, Map, Part, Report, Spec, Square, Tag, blocks
+from safemargin.ui.blocks import (
+    MOST_ITEMS,
+    MOST_ROWS,
+    Headline,
+    Link,
+    Map,
+    OnPage,
+    Part,
+    Report,
+    Section,
+    Spec,
+    Square,
+    Tag,
+    blocks,
+)
 from safemargin.ui.charts import to_svg
+from safemargin.ui.count_cells import count_foot, count_rows, heading
+from safemargin.ui.counts import STATUS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕", "within": "●"}
-"""Beside the colours, for readers and printers without."""
+SYMBOLS = {
+    **{"merged": "M", "noised": "N", "suppressed": "S", "primary": "P", "secondary": "S", "range": "R"},
+    **{"contained": "✓", "within": "✓", "yes": "✓", "open": "○", "partly": "?", "no": "✕"},
+    **{"disclosed": "!", "exposed": "!", "protected": "P"},
+}
+"""The letter of a status or verdict, beside its colour and pattern: for readers and printers without colours."""
 _PERCENT = re.compile(r"(?<=\d) %")
+SCRIPTS = (("page.js", 'class="map"'), ("page.js", 'class="full sortable"'), ("counts.js", 'class="counts'))
+"""Scripts, each with what needs it."""
+STYLES = (("counts.css", 'class="counts'), ("map.css", 'class="map"'), ("heat.css", 'class="heat"'))
+"""Styles of components, each with what needs it."""
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 
@@ -29,18 +53,42 @@ def render_report(report: Report, *, checks_itself: bool = False) -> str:
 
     A page that `checks_itself` ends with a section that checks the files beside it (`templates/check.html`).
     """
-    body = render_blocks(report.parts, 2)
+    lead, parts = _lead(report.parts)
+    body = render_blocks(parts, 2)
     if not checks_itself:
-        return page_of(report, body)
+        return page_of(report, body, lead=lead)
     section = Markup(templates().get_template("check.html").render())  # noqa: S704 - a template made it, which escapes
-    return page_of(report, body + Markup("\n\n") + section, script("check.js"))
+    return page_of(report, body + Markup("\n\n") + section, script("check.js"), lead=lead)
 
 
-def page_of(report: Report, body: Markup, *more: tuple[str, str]) -> str:
-    """The body as one file under the title of the report, with `more` scripts and their hashes."""
-    needed = 'class="map"' in body or 'class="full sortable"' in body
-    scripts = [*([script()] if needed else []), *more]
-    return templates().get_template("page.html").render(report=report, body=body, scripts=scripts)
+def page_of(report: Report, body: Markup, *more: tuple[str, str], lead: Headline | None = None) -> str:
+    """The body as one file under the title of the report, with `more` scripts and their hashes.
+
+    A verdict that leads is the heading. Style and scripts of a component are there where it is used.
+    """
+    scripts = [script(name) for name, mark in SCRIPTS if mark in body]
+    styles = ["page.css", *(name for name, mark in STYLES if mark in body)]
+    given = {
+        "report": report,
+        "body": body,
+        "lead": lead,
+        "scripts": [*dict.fromkeys(scripts), *more],
+        "styles": styles,
+    }
+    return templates().get_template("page.html").render(given)
+
+
+def _lead(parts: Iterable[Part]) -> tuple[Headline | None, list[Part]]:
+    """The verdict before the first section, if there is one, and the other parts."""
+    listed: list[Part] = list(parts)
+    for place, part in enumerate(listed):
+        if isinstance(part, Section):
+            break
+        inner = part.parts if isinstance(part, OnPage) else (part,)
+        if found := next((each for each in inner if isinstance(each, Headline)), None):
+            rest = [each for each in inner if each is not found]
+            return found, [*listed[:place], *rest, *listed[place + 1 :]]
+    return None, listed
 
 
 @cache
@@ -65,23 +113,27 @@ def templates(package: str = "safemargin.ui") -> "Environment":
         finalize=_unbroken,
     )
     made.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
+    made.globals |= {"statuses": STATUS}
+    made.filters |= {"heading": heading, "count_rows": count_rows, "count_foot": count_foot}
     made.filters |= {"blocks": render_blocks, "cell": _cell, "draw": _draw, "squares": _squares}
     return made
 
 
-def _macros() -> Any:
-    return templates().get_template("blocks.html").module
+def _macro(name: str) -> Any:
+    """The macro of a kind of block."""
+    modules = (templates().get_template(file).module for file in ("blocks.html", "counts.html"))
+    return next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
 def render_blocks(parts: Iterable[Part], level: int) -> Markup:
     """Blocks as a part of a page; the next heading has this level."""
-    return Markup("\n").join(getattr(_macros(), type(block).__name__)(block, level) for block in blocks(parts))
+    return Markup("\n").join(_macro(type(block).__name__)(block, level) for block in blocks(parts))
 
 
 def _cell(value: object) -> Markup:
     """A value in a table or list, escaped; integers get thousands separators."""
     if isinstance(value, Tag):
-        return Markup(_macros().tag(value))  # noqa: S704 - a template made it, which escapes
+        return Markup(_macro("tag")(value))  # noqa: S704 - a template made it, which escapes
     if isinstance(value, Link):
         return Markup('<a href="{}">{}</a>').format(value.address, _unbroken(value.text))
     return escape(f"{value:,}" if isinstance(value, int) else _unbroken(value))

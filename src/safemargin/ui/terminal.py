@@ -30,6 +30,8 @@ from safemargin.ui.blocks import (
     Tag,
     blocks,
 )
+from safemargin.ui.counts import EXPOSED, STATUS, CountCell, CountTable, number_text
+from safemargin.ui.formatting import band_label
 
 ROOMY = 110
 """Columns of a terminal from which on tables show their further columns."""
@@ -46,6 +48,9 @@ STYLES = {
     "open": "yellow",
     "disclosed": "bold red",
     "exposed": "bold red",
+    "merged": "blue",
+    "noised": "yellow",
+    "within": "green",
     "yes": "green",
     "no": "red",
 }
@@ -141,6 +146,46 @@ def _(block: Grid, console: Console) -> None:
         console.print(table)
     if missing := block.missing(len(shown)):
         console.print(Text(missing, "dim"))
+
+
+LONGEST_NAME = 28
+"""Letters of the name of a row before it is folded."""
+COUNT_ROWS = 20
+"""Rows of a coloured table that a terminal shows."""
+
+
+@_show.register
+def _(block: CountTable, console: Console) -> None:
+    """The coloured table: a letter before every count that is not exact; as many columns as there is room for."""
+    rows, missing = block.shown(COUNT_ROWS)
+    lines = [*rows, *([block.total] if block.total else [])]
+    cells = [
+        [as_text(band_label(name)) for name in line.labels] + [_count_text(c) for c in line.counts] for line in lines
+    ]
+    names = [*block.corners, *map(band_label, block.columns)]
+    widths = [max(min(len(name), 9), *(len(line[place]) for line in cells)) for place, name in enumerate(names)]
+    widths = [min(width, LONGEST_NAME) if place < len(block.corners) else width for place, width in enumerate(widths)]
+    room, shown = console.width, 0
+    while shown < len(widths) and (room := room - widths[shown] - 1) >= 0:
+        shown += 1
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for place, name in enumerate(names[: max(shown, 1)]):
+        is_name = place < len(block.corners)
+        table.add_column(Text(name), justify="left" if is_name else "right", overflow="fold", width=widths[place])
+    for place, line in enumerate(cells):
+        table.add_row(*line[: max(shown, 1)], style="bold" if place >= len(rows) else "")
+    console.print(table)
+    key = "; ".join(f"{STATUS[kind].letter} {STATUS[kind].words}" for kind in block.used if STATUS[kind].letter)
+    left = [f"{missing:,} more rows"] if missing else []
+    left += [f"{len(names) - shown:,} more columns"] if 0 < shown < len(names) else []
+    if key or left:
+        console.print(Text("; ".join([*([key] if key else []), *(f"{part} not shown" for part in left)]) + ".", "dim"))
+
+
+def _count_text(count: CountCell) -> Text:
+    letter, text = STATUS[count.status].letter, number_text(count)
+    style = STYLES[EXPOSED] if count.status == EXPOSED else STYLES.get(count.status, "dim" if letter else "")
+    return Text(" ".join(part for part in (letter, text) if part), style)
 
 
 @_show.register

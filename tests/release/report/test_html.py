@@ -82,7 +82,7 @@ def test_the_page_reports_the_release(story) -> None:
 
 def test_a_failed_release_says_so(story, broken_story) -> None:
     _, reader = page(broken_story)
-    assert "✕ Not certified: do not publish." in reader.text and "✕ 12" in reader.text
+    assert "✕ Not certified: do not publish." in reader.text and "! 12" in reader.text
     mixed = replace(story, findings=broken_story.findings)
     assert "✕ An attack succeeded" in page(mixed)[1].text
 
