@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from safemargin.io.duck import DuckSource, connected, literal, open_counts, open_parts
     from safemargin.io.engines import open_counted, open_data, open_records, open_source, tables_in
+    from safemargin.io.excel_writer import xlsx_rows
     from safemargin.io.files import (
         check_keys,
         csv_records,

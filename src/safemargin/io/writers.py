@@ -1,4 +1,4 @@
-"""Tables as files: CSV, Parquet, JSON, PX and SDMX-CSV, from tidy rows."""
+"""Tables as files: CSV, Parquet, JSON, Excel, PX and SDMX-CSV, from tidy rows."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import PublishedTable, label
+from safemargin.io.excel_writer import xlsx_bytes
 from safemargin.io.folder import json_bytes
 from safemargin.io.interrupts import interruptible
 from safemargin.io.px import px_bytes
@@ -75,6 +76,7 @@ WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, object]]], bytes]] = {
     "csv": csv_bytes,
     "parquet": parquet_bytes,
     "json": json_bytes,
+    "xlsx": xlsx_bytes,
     "px": px_bytes,
     "sdmx.csv": lambda rows: csv_bytes(observations(rows)),
 }

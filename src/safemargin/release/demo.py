@@ -93,7 +93,7 @@ composition = "joint"
 knows_rule = true
 
 [outputs]
-formats = ["csv", "parquet", "json"]
+formats = ["csv", "parquet", "json", "xlsx"]
 """
 
 

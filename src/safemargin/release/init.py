@@ -64,7 +64,7 @@ OUTPUTS = """\
 # lock = true              # refuse a release whose limits were not locked before the count
 
 [outputs]
-formats = ["csv", "json"]    # also "parquet", "px", "sdmx.csv"
+formats = ["csv", "json"]    # also "xlsx", "parquet", "px", "sdmx.csv"
 """
 
 

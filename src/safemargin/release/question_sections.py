@@ -14,7 +14,7 @@ from safemargin.core import SIGN
 from safemargin.io import ConfigSection, Name, Names, distinct
 from safemargin.release.plan import Wanted, wanted_margins
 
-Format = Literal["csv", "parquet", "json", "px", "sdmx.csv"]
+Format = Literal["csv", "parquet", "json", "xlsx", "px", "sdmx.csv"]
 Tied = Annotated[tuple[Annotated[Names, AfterValidator(distinct)], ...], Field(strict=False)]
 """Lists of questions that belong together."""
 

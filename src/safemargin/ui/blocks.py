@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safemargin.ui.counts import CountTable
+from safemargin.ui.results import Coverage, DotPlot, Downloads, Protection, ResultBar
 
 SCHEMA = 1
 """Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
@@ -279,6 +280,11 @@ Block = (
     | Chart
     | Bars
     | CountTable
+    | Coverage
+    | DotPlot
+    | Downloads
+    | Protection
+    | ResultBar
     | Heat
     | Map
     | Fold

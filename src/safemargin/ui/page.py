@@ -29,7 +29,8 @@ from safemargin.ui.blocks import (
 )
 from safemargin.ui.charts import to_svg
 from safemargin.ui.count_cells import count_foot, count_rows, heading
-from safemargin.ui.counts import STATUS
+from safemargin.ui.counts import STATUS, share_text
+from safemargin.ui.formatting import percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,7 +44,15 @@ SYMBOLS = {
 _PERCENT = re.compile(r"(?<=\d) %")
 SCRIPTS = (("page.js", 'class="map"'), ("page.js", 'class="full sortable"'), ("counts.js", 'class="counts'))
 """Scripts, each with what needs it."""
-STYLES = (("counts.css", 'class="counts'), ("map.css", 'class="map"'), ("heat.css", 'class="heat"'))
+BLOCKS = ("blocks.html", "counts.html", "results.html")
+"""Templates with a macro for every kind of block."""
+STYLES = (
+    ("counts.css", 'class="counts'),
+    ("results.css", 'class="dl"'),
+    ("results.css", 'class="head"'),
+    ("map.css", 'class="map"'),
+    ("heat.css", 'class="heat"'),
+)
 """Styles of components, each with what needs it."""
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
@@ -67,8 +76,9 @@ def page_of(report: Report, body: Markup, *more: tuple[str, str], lead: Headline
     A verdict that leads is the heading. Style and scripts of a component are there where it is used.
     """
     scripts = [script(name) for name, mark in SCRIPTS if mark in body]
-    styles = ["page.css", *(name for name, mark in STYLES if mark in body)]
+    styles = ["page.css", *dict.fromkeys(name for name, mark in STYLES if mark in body)]
     given = {
+        "hatched": "url(#hatch)" in body or "results.css" in styles,
         "report": report,
         "body": body,
         "lead": lead,
@@ -115,13 +125,14 @@ def templates(package: str = "safemargin.ui") -> "Environment":
     made.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
     made.globals |= {"statuses": STATUS}
     made.filters |= {"heading": heading, "count_rows": count_rows, "count_foot": count_foot}
+    made.filters |= {"percent": percent, "share": share_text, "tick": _tick}
     made.filters |= {"blocks": render_blocks, "cell": _cell, "draw": _draw, "squares": _squares}
     return made
 
 
 def _macro(name: str) -> Any:
     """The macro of a kind of block."""
-    modules = (templates().get_template(file).module for file in ("blocks.html", "counts.html"))
+    modules = (templates().get_template(file).module for file in BLOCKS)
     return next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
@@ -147,6 +158,10 @@ def _unbroken(value: object) -> object:
     """
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return _PERCENT.sub("\u00a0%", str(value)) if is_text else value
+
+
+def _tick(rate: float) -> str:
+    return f"{100 * rate:.4g} %"
 
 
 def _draw(spec: Spec | Callable[[], Spec]) -> Markup:

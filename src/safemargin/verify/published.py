@@ -13,7 +13,7 @@ import duckdb
 from safemargin import checker
 from safemargin.bounds import Verification
 from safemargin.core import InputError, PublishedTable, Secrets, Target
-from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, tidy_rows, unquoted
+from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, tidy_rows, unquoted, xlsx_rows
 from safemargin.release.witnesses import carried_in
 from safemargin.verify.questions import figure_failures
 
@@ -161,6 +161,8 @@ def _rows(name: str, content: bytes, place: Path) -> list[Row]:
             return tidy_rows(checker.parse_csv(name, content))
         path = place / "table"
         path.write_bytes(content)
+        if name.endswith(".xlsx"):
+            return xlsx_rows(content)
         if name.endswith(".px"):
             return px_rows(path)
         if name.endswith(".parquet"):
@@ -170,7 +172,7 @@ def _rows(name: str, content: bytes, place: Path) -> list[Row]:
                 return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
     except (OSError, ValueError, RecursionError, duckdb.Error, checker.Finding) as error:
         raise InputError(f"{name}: cannot be read as a table ({str(error).splitlines()[0]})") from None
-    raise InputError(f"{name}: a release has tables in CSV, SDMX-CSV, PX, JSON and Parquet only")
+    raise InputError(f"{name}: a release has tables in CSV, SDMX-CSV, PX, JSON, Parquet and Excel only")
 
 
 def _comparable(rows: list[Row]) -> list[tuple[tuple[str, str], ...]]:
