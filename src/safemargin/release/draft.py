@@ -23,6 +23,7 @@ from safemargin.release.report.answers import (
     three_answers,
     verdict,
 )
+from safemargin.release.report.before_after import choices_block, remedies_block, strips_section, tables_section
 from safemargin.release.report.context import ReportContext, headline, kept_of_asked
 from safemargin.release.report.document import release_document
 from safemargin.release.report.sections import (
@@ -33,15 +34,17 @@ from safemargin.release.report.sections import (
     glossary_section,
     margins_section,
     onlookers_section,
-    rates_section,
     rejected_section,
 )
 from safemargin.ui import (
     Answers,
+    Columns,
     Document,
     Figures,
+    Fold,
     Grid,
     Headline,
+    InTerminal,
     OnPage,
     Paragraph,
     Part,
@@ -195,21 +198,45 @@ def release_report(context: ReportContext, origin: Origin, certificates: Mapping
     `certificates` are files by table of several axes: the terminal then says whom each omitted one would expose.
     """
     plan = context.plan
-    return Report(
-        context.title,
+    rejected = rejected_section(context)
+    printed = [
         *first_screen(context, origin),
         *(Paragraph(note, "warning") for note in plan.notes),
         exposed_section(context),
         cost_section(context),
         margins_section(context, certificates),
-        OnPage(decisions_section(context), rates_section(context)),
         onlookers_section(context),
-        rejected_section(context) if plan.refusals else OnPage(rejected_section(context)),
-        OnPage(context.result),
+        rejected if plan.refusals else None,
         certificate_section(context),
-        OnPage(glossary_section(context)),
-        banner=BANNER,
-    )
+    ]
+    return Report(context.title, InTerminal(*printed), OnPage(*_page(context, origin)), banner=BANNER)
+
+
+def _page(context: ReportContext, origin: Origin) -> list[Part]:
+    """The page: verdict, what was lost and would help, before and after, what is published; then what it rests on."""
+    state, sentence, detail = verdict(context)
+    decisions, choices = decisions_section(context), choices_block(context)
+    as_table = alternatives_section(context, origin)
+    return [
+        Headline(state, sentence, detail),
+        Answers(three_answers(context)),
+        remedies_block(context),
+        *(Paragraph(note, "warning") for note in context.plan.notes),
+        strips_section(context),
+        Columns(choices, decisions) if choices else decisions,
+        Fold("Other choices in figures, with their commands", as_table) if as_table else None,
+        noised_section(context),
+        tables_section(context),
+        exposed_section(context),
+        margins_section(context, None),
+        onlookers_section(context),
+        rejected_section(context),
+        context.result,
+        certificate_section(context),
+        files_section(origin),
+        Fold("Cost by axis", cost_section(context)),
+        glossary_section(context),
+    ]
 
 
 def first_screen(context: ReportContext, origin: Origin) -> list[Part]:

@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         write_text,
     )
     from safemargin.ui.page import render_report, script, templates
+    from safemargin.ui.plans import AxisStrip, AxisStrips, ChoiceBar, ChoiceBars, Remedies, StripGroup
     from safemargin.ui.results import Coverage, Dot, DotPlot, Downloads, Protection, ResultBar, Strip
     from safemargin.ui.terminal import show_report
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safemargin.ui.counts import CountTable
+from safemargin.ui.plans import AxisStrips, ChoiceBars, Remedies
 from safemargin.ui.results import Coverage, DotPlot, Downloads, Protection, ResultBar
 
 SCHEMA = 1
@@ -279,6 +280,9 @@ Block = (
     | Grid
     | Chart
     | Bars
+    | AxisStrips
+    | ChoiceBars
+    | Remedies
     | CountTable
     | Coverage
     | DotPlot

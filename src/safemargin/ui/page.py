@@ -44,14 +44,12 @@ SYMBOLS = {
 _PERCENT = re.compile(r"(?<=\d) %")
 SCRIPTS = (("page.js", 'class="map"'), ("page.js", 'class="full sortable"'), ("counts.js", 'class="counts'))
 """Scripts, each with what needs it."""
-BLOCKS = ("blocks.html", "counts.html", "results.html")
+BLOCKS = ("blocks.html", "counts.html", "results.html", "plans.html")
 """Templates with a macro for every kind of block."""
 STYLES = (
-    ("counts.css", 'class="counts'),
-    ("results.css", 'class="dl"'),
-    ("results.css", 'class="head"'),
-    ("map.css", 'class="map"'),
-    ("heat.css", 'class="heat"'),
+    *(("counts.css", 'class="counts'), ("results.css", 'class="dl"'), ("results.css", 'class="head"')),
+    *(("plans.css", 'class="why"'), ("plans.css", 'class="axis"'), ("plans.css", 'class="choices"')),
+    *(("results.css", 'class="how"'), ("map.css", 'class="map"'), ("heat.css", 'class="heat"')),
 )
 """Styles of components, each with what needs it."""
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}

@@ -1,12 +1,10 @@
 """What a report of a release states, part by part; the terminal and the page are made from the same parts."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from safemargin.audit.findings import attack_words, found_sections, skipped_words
 from safemargin.bounds import classical_words, closest_calls, tally_words
 from safemargin.release.plan import Action
-from safemargin.release.report.charts import MOST_GROUPS, MOST_OPTIONS, rates_chart
 from safemargin.release.report.context import ReportContext
 from safemargin.release.report.groups import DecidedGroup, is_omitted, people_by_action
 from safemargin.release.report.words import (
@@ -19,7 +17,6 @@ from safemargin.release.report.words import (
     maximum_words,
 )
 from safemargin.ui import (
-    Chart,
     Fold,
     Grid,
     InTerminal,
@@ -35,6 +32,8 @@ from safemargin.ui import (
     plural,
 )
 
+MOST_GROUPS = 40
+"""Groups in which nobody chose an option, as far as they are listed."""
 EXCEPTIONAL = 20
 """Rows of a decision table that a page shows at once; the others open on a click."""
 
@@ -79,25 +78,25 @@ def cost_section(context: ReportContext) -> Section | None:
     )
 
 
-def rates_section(context: ReportContext) -> Section | None:
-    """Published rates by axis, with error bars where there is noise."""
+def decisions_section(context: ReportContext) -> Section | None:
+    """Every group that is not exact with what was done and why; the exact ones open on a click."""
     if not context.axes:
         return None
-    counts = context.totals or {o: 0 for groups in context.axes.values() for group in groups for o in group.counts}
-    most = sorted(counts, key=lambda option: -counts[option])[:MOST_OPTIONS]
-    totals = {option: count / max(context.people, 1) for option, count in counts.items() if option in most}
-    options = [
-        (option or "counted", count, percent(count / context.people) if context.people else "-")
-        for option, count in context.totals.items()
-    ]
-    cut = f"Only the {MOST_OPTIONS} options with most votes are drawn." if len(totals) < len(counts) else ""
+    rows, exact = [], []
+    for group in context.groups:
+        name = f"{group.axis} {group.name}".strip() or "everyone"
+        done = Tag(str(group.action), hint=ACTION_WORDS[group.action])
+        if group.action is Action.EXACT:
+            exact.append((name, group.people, group.reason, _counts(group)))
+        else:
+            rows.append((name, group.people, done, group.reason, _counts(group)))
+    listed = Grid(("group", "people", "published", "why", "counts"), rows, sortable=True)
+    others = Grid(("group", "people", "why", "counts"), exact, sortable=True)
     return Section(
-        "What is published" if context.is_sound else "What would be published",
-        Grid(("everybody", "count", "share"), options),
-        "Share of the people of each group who chose the option. The thin line is the share of everybody; where noise "
-        "was added, the bar in black holds the true share 95 times in 100.",
-        cut,
-        *(part for axis, groups in context.axes.items() for part in _rates(axis or "everyone", groups, totals)),
+        "Decisions that are not exact",
+        listed if len(rows) <= EXCEPTIONAL else Fold(plural(len(rows), "group"), listed, is_open=False),
+        "" if rows else "Every group is exact.",
+        Fold(plural(len(exact), "exact group"), others) if exact else None,
         _nobody_chose(context),
     )
 
@@ -113,46 +112,6 @@ def _nobody_chose(context: ReportContext) -> Part:
         return None
     listed = Points([*found[:MOST_GROUPS], *([f"and {len(found) - MOST_GROUPS:,} more"] * (len(found) > MOST_GROUPS))])
     return Fold(f"{plural(len(found), 'group')} in which nobody chose some option", listed, is_open=False)
-
-
-def _rates(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> list[Part]:
-    if is_omitted(groups) or not totals:
-        categories = plural(sum(group.members for group in groups), "category")
-        reasons = list(dict.fromkeys(group.reason for group in groups))
-        return [Section(axis, f"Nothing is published about this axis ({categories}).", Points(reasons))]
-    shown = sorted(groups, key=lambda group: -group.people)[:MOST_GROUPS] if len(groups) > MOST_GROUPS else groups
-    left = [group for group in groups if group not in shown]
-    tally = ", ".join(f"{count:,} {action}" for action, (count, _) in people_by_action(left).items() if count)
-    note = f"The {MOST_GROUPS} largest of {len(groups):,} groups. The others ({tally}) are in the table of decisions."
-    kinds = [str(action) for action in Action if any(group.action is action for group in groups)]
-    return [Chart(partial(rates_chart, shown, totals), axis, kinds), note if left else ""]
-
-
-def decisions_section(context: ReportContext) -> Section | None:
-    """Before and after: every group with what was done and why, the exceptional ones first."""
-    if not context.axes:
-        return None
-    columns = ("group", "people", "published", "reason", "counts")
-    folds = []
-    for axis, groups in context.axes.items():
-        rows = [
-            (
-                group.name or "everyone",
-                group.people,
-                Tag(str(group.action), hint=ACTION_WORDS[group.action]),
-                group.reason,
-                _counts(group),
-            )
-            for group in sorted(groups, key=lambda group: group.action is Action.EXACT)
-        ]
-        changed = sum(group.action is not Action.EXACT for group in groups)
-        summary = (
-            f"{changed:,} of {plural(len(groups), 'group')} changed" if changed else f"{plural(len(groups), 'group')}"
-        )
-        folds.append(
-            Fold(f"{axis or 'everyone'}: {summary}", Grid(columns, rows, sortable=True), is_open=bool(changed))
-        )
-    return Section("Every decision", "Groups that are not exact come first; click on a heading to sort.", *folds)
 
 
 def margins_section(context: ReportContext, certificates: Mapping[str, str] | None) -> Section | None:
@@ -244,5 +203,6 @@ def glossary_section(context: ReportContext) -> Fold:
 
 
 def _counts(group: DecidedGroup) -> str:
-    counts = (f"{name} {count:,}".strip() for name, count in group.counts.items())
+    about, error = ("≈ ", f" ± {group.margin_of_error:,.0f}") if group.action is Action.NOISED else ("", "")
+    counts = (f"{name} {about}{count:,}{error}".strip() for name, count in group.counts.items())
     return " · ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in counts)

@@ -68,7 +68,7 @@ for (const table of document.querySelectorAll(".counts .ct")) {
       const label = (node) => [...(node.querySelectorAll(".brk span").length ? node.querySelectorAll(".brk span") : [node])].map((part) => part.textContent.trim()).join(" + ");
       const name = [...[...row.cells].slice(0, corners), heads[cell.cellIndex]].map(label).join(", ");
       const text = cell.textContent.replace(/^[A-Z!✓](?=\d|≈|$)/u, "").trim();
-      const parts = [make("h3", name)];
+      const parts = [make("p", name, "name")];
       const low = cell.dataset.l === undefined ? null : Number(cell.dataset.l), high = cell.dataset.u === undefined ? null : Number(cell.dataset.u);
       const format = (number) => number.toLocaleString("en");
       const isBad = cell.classList.contains("is-exposed");

@@ -1,0 +1,137 @@
+"""The page of a plan: what was counted and what is published, what was tried, and the tables in colours."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from safemargin.release.plan import Action
+from safemargin.release.report.context import ReportContext
+from safemargin.release.report.groups import DecidedGroup, is_omitted
+from safemargin.ui import (
+    AxisStrip,
+    AxisStrips,
+    ChoiceBar,
+    ChoiceBars,
+    Fold,
+    Paragraph,
+    Part,
+    Remedies,
+    Section,
+    StripGroup,
+    band_label,
+    crosstab,
+    percent,
+    plural,
+)
+
+OPEN_ROWS = 60
+"""Rows of a published table that is open."""
+MEMBERS = " | "
+
+
+def strips_section(context: ReportContext) -> Section | None:
+    """Every axis before and after, with the people of each category where a roll states them."""
+    axes = []
+    for axis, groups in context.axes.items():
+        if axis:
+            sizes = _sizes(context, axis)
+            made = [_group(group, sizes) for group in groups]
+            axes.append(
+                AxisStrip(axis, sum(group.members for group in groups), made, _kept(groups), is_omitted(groups))
+            )
+    if not axes:
+        return None
+    used = {group.status for axis in axes for group in axis.groups}
+    return Section("Before and after", AxisStrips(axes, [str(action) for action in Action if str(action) in used]))
+
+
+def _group(group: DecidedGroup, sizes: Mapping[str, int]) -> StripGroup:
+    names = group.label.split(MEMBERS) if group.members > 1 else [group.label]
+    if len(names) != group.members:
+        names = [group.name]
+    known = [sizes.get(name, 0) for name in names]
+    if sum(known) != group.people:  # the roll is not known by category: equal parts
+        known = [group.people // len(names)] * len(names)
+    return StripGroup(str(group.action), [(band_label(name), size) for name, size in zip(names, known, strict=True)])
+
+
+def _sizes(context: ReportContext, axis: str) -> dict[str, int]:
+    for findings in context.findings:
+        exposure = findings.exposure
+        if exposure.people is not None and axis in exposure.cells.axes:
+            place = exposure.cells.axes.index(axis)
+            names = exposure.cells.categories[place]
+            people = np.bincount(exposure.cells.codes[:, place], exposure.people, minlength=len(names))
+            return dict(zip(names, people.astype(int).tolist(), strict=True))
+    return {}
+
+
+def _kept(groups: list[DecidedGroup]) -> str:
+    if is_omitted(groups):
+        return "table lost"
+    everybody = sum(group.people for group in groups) or 1
+    exact = sum(group.people for group in groups if group.action is Action.EXACT)
+    if not exact and all(group.action is Action.MERGED for group in groups):
+        return "merged only"
+    return f"{percent(exact / everybody)} of people exact"
+
+
+def remedies_block(context: ReportContext) -> Part:
+    """Why much was lost, and what was tried and keeps more."""
+    if not context.causes and not context.tried:
+        return None
+    why = "; ".join(context.causes)
+    tried = [
+        (
+            f"{remedy.words[:1].upper()}{remedy.words[1:]}",
+            remedy.key,
+            f"{percent(remedy.share)} exact, {remedy.published:,} of {plural(remedy.asked, 'table')}",
+        )
+        for remedy in context.tried
+    ]
+    note = "Each was decided, certified and attacked. None loosens a limit." if tried else ""
+    return Remedies(f"{why[:1].upper()}{why[1:]}." if why else "", tried, note)
+
+
+def choices_block(context: ReportContext) -> Part:
+    """What other choices keep, as bars."""
+    choices = context.alternatives
+    if len(choices) < 2:
+        return None
+    same = [choice for choice in choices if choice.beta == choices[0].beta and choice.state == "certified"]
+    best = max(same, key=lambda choice: choice.share, default=None)
+    bars = []
+    for place, choice in enumerate(choices):
+        is_best = choice is best and place and choice.share > choices[0].share
+        detail = "protects less" if choice.beta < choices[0].beta else ""
+        share = choice.share if choice.state == "certified" else None
+        detail = choice.state if choice.state == "refused" else detail
+        bars.append(ChoiceBar(choice.words, detail, share, "best" if is_best else "other" if place else "now"))
+    caption = "People in exact groups, over all axes, by choice"
+    return Section("Other choices", Paragraph(f"{caption}.", "quiet"), ChoiceBars(caption, bars))
+
+
+def tables_section(context: ReportContext) -> Section:
+    """The tables as they are published, in colours and with shares."""
+    tables = context.publication.tables
+    parts: list[Part] = []
+    for table in tables:
+        if table.is_roll or not table.axes:
+            continue
+        if all(status == "suppressed" for status in table.status):
+            continue
+        made = crosstab(table, tables, orders=context.orders, shares=bool(table.options), total_name="All")
+        made = replace(made, why="suppressed")
+        parts.append(
+            Fold(f"By {table.name}: {plural(len(made.rows), 'row')}", made, is_open=len(made.rows) <= OPEN_ROWS)
+        )
+    for axis, groups in context.axes.items():
+        if axis and is_omitted(groups):
+            categories = plural(sum(group.members for group in groups), "category")
+            reasons = "; ".join(dict.fromkeys(group.reason for group in groups))
+            parts.append(
+                Paragraph(f"{axis}: nothing is published about this axis ({categories}): {reasons}.", "warning")
+            )
+    title = "What is published" if context.is_sound else "What would be published"
+    return Section(title, *(parts or ["Only the total is published."]))
