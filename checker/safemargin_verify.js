@@ -70,7 +70,7 @@ const safemarginVerify = (() => {
     try { JSON.parse(text); } catch { throw new Finding(`${name}: is not JSON`); } // from here on, only its values count
     const next = () => pattern.exec(text)[0];
     const value = (token, depth) => {
-      refuse(depth > 500, `${name}: is not JSON of a reasonable depth`);
+      refuse(depth >= 100 && "[{".includes(token), `${name}: is nested more than 100 deep`);
       if (token === "[") {
         const found = [];
         while ((token = next()) !== "]") if (token !== ",") found.push(value(token, depth + 1));
@@ -107,6 +107,7 @@ const safemarginVerify = (() => {
       if (end !== "," && pattern.lastIndex < text.length) lines.push([]);
     }
     const [head, ...rows] = lines, even = rows.every((line) => line.length === head.length);
+    refuse(lines.some((line) => line.some((field) => [...field].length > 100000)), `${name}: has a field that is too long`);
     refuse(!text || new Set(head).size < head.length, `${name}: has no columns, or two of one name`);
     refuse(!even, `${name}: a row has more or fewer fields than there are columns`);
     return rows.map((line) => new Map(line.map((field, i) => [head[i], field || null])));
@@ -214,7 +215,6 @@ const safemarginVerify = (() => {
       refuse(!once || !clear, `${where}: has a secret twice, or a least count of no option`);
       Object.assign(this, { name: question, options, people, numbers: numbered(options) });
     }
-
     checkTotals(total) { // shares follow from the total that is published
       const printed = total.printed.get(this.name) || new Map(), people = BigInt(Math.max(this.people, 1));
       this.totals = this.options.map((_, option) => printed.get(`|${option}`));
@@ -223,7 +223,6 @@ const safemarginVerify = (() => {
       const follow = this.secrets.every(({ members, share: [n, d] }) => n * people === d * BigInt(this.total(members)));
       refuse(!follow, `${CERTIFICATE}: questions: a share does not follow from the total`);
     }
-
     total(members) { return sum(members.map((option) => this.totals[option])); }
   }
 
@@ -256,7 +255,6 @@ const safemarginVerify = (() => {
       }
       this.isWhole = this.rows.every((row) => COUNTED.includes(row.at(-1)));
     }
-
     read(own, files, questions, result) { // the rows, which all files that are read agree on
       const names = [...own.keys()], others = names.filter((name) => !isRead(name));
       result.unchecked.push(...others.map((name) => `that ${name} prints the same as the other formats of its table.`));
@@ -268,7 +266,6 @@ const safemarginVerify = (() => {
       refuse(!agree, `${this.name}: its files print different rows, or none of them is CSV or JSON`);
       return known.at(-1).values();
     }
-
     cells(name, rows, questions) {
       const many = questions[0].name ? ["question"] : [], cells = new Map();
       const columns = [...many, ...this.axes, "option", "count", "status"];
@@ -287,7 +284,6 @@ const safemarginVerify = (() => {
       refuse(!cells.size, `${name}: has no rows`);
       return cells;
     }
-
     static count(where, count, status) { // the count of a row, which its status must explain
       const isGap = status === "suppressed", isNumber = /^-?[0-9]{1,15}$/.test(isText(count) || isInt(count) ? count : "");
       refuse(!["noised", "suppressed", ...COUNTED].includes(status), `${where}: its status is unknown`);
@@ -305,8 +301,10 @@ const safemarginVerify = (() => {
 
   const ONLOOKER = { name: isText, roll: oneOf("none", "sizes", "joint"), facts: isBool, earlier: isBool };
   const EARLIER = { cycles: isTexts, held: oneOf("jointly", "group by group", "not"), net: isBool };
-  const NOISE = { epsilon: isText, posterior: isList, omitted: isTexts };
-  const POSTERIOR = { axis: isText, group: isText, chance: isText, secret: isText, draw: isText };
+  const fits = (pattern) => (value) => isText(value) && pattern.test(value); // numbers that the statement repeats
+  const NOISE = { epsilon: fits(/^[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?$/), posterior: isList, omitted: isTexts };
+  const POSTERIOR = { axis: isText, group: isText, chance: fits(/^(0\.[0-9]{3}|1\.000)$/), secret: isText,
+    draw: oneOf("counted", "not counted") };
 
   // The certificate with its questions and tables, all of whose fields follow from each other and from the files.
   function checkCertificate(stated, files, result) {
@@ -351,7 +349,7 @@ const safemarginVerify = (() => {
   }
 
   // 6. The statement: a function of the fields, so that nothing can be stated that is not a field.
-  const quoted = (text) => (text.includes("'") ? `"${text}"` : `'${text}'`), or = (names) => names.map(quoted).join(" or ");
+  const quoted = (text) => (text.includes("'") ? `"${text.replaceAll('"', '\\"')}"` : `'${text}'`), or = (names) => names.map(quoted).join(" or ");
   const when = (applies, text) => (applies ? text : "");
   const percent = ([n, d]) => { // nine digits behind the point, without zeros at the end
     const digits = String((200n * 10n ** 9n * n + d) / (2n * d)).padStart(10, "0");
@@ -460,7 +458,6 @@ const safemarginVerify = (() => {
       this.columns = new Map(this.axes.map((axis) => [axis, held.map((row) => row.get(axis))]));
       refuse(!held.length || this.counted().size < held.length, `${name}: has no people, or a profile twice`);
     }
-
     column(axis) { refuse(!this.columns.has(axis), `${ROLL}: has no column ${axis}`); return this.columns.get(axis); }
     counted(strip) { // in whatever order the file has its rows and columns
       const axes = [...this.axes].sort(), plain = (text) => (strip ? text.replace(/^'(?='*[=+@-])/, "") : text);
@@ -480,13 +477,11 @@ const safemarginVerify = (() => {
       Object.assign(this, { name, first, count: first.length, inside: new Map(), ...more });
       this.people = this.added(people);
     }
-
     added(values) {
       const sums = new Float64Array(this.count), cells = this.cellOf;
       for (let i = 0; i < cells.length; i++) sums[cells[i]] += values[i];
       return sums;
     }
-
     within(other) { // whether each cell lies within one cell of another level
       const whole = this.inside.get(other) || new Uint8Array(this.count).fill(1), known = this.inside.has(other);
       if (!known) this.cellOf.forEach((cell, i) => { whole[cell] &= other.cellOf[this.first[cell]] === other.cellOf[i]; });
@@ -504,7 +499,6 @@ const safemarginVerify = (() => {
       this.levelsOf = published.map((table) => this.published(table));
       this.facts = [...this.levelsOf]; // levels whose printed counts every witness has; null is anything
     }
-
     published(table) { // the cells of a published table; a combination that has people and no row is a finding
       const groupOf = table.groupOf.get(this.question.name), held = table.printed.get(this.question.name);
       const columns = table.axes.map((axis, i) => this.roll.column(axis).map((name) => groupOf[i].get(name)));
@@ -515,7 +509,6 @@ const safemarginVerify = (() => {
       refuse(absent, `${table.name}: has no row for a group that has people on the roll`);
       return level;
     }
-
     addWitness(counts, number) { // a table, given as one list: every option of the first profile, then of the second
       const name = `${WITNESSES}: table ${number}`, { width, question: { options }, roll: { people } } = this;
       const good = isList(counts) && counts.length === people.length * width && counts.every(isCount);
@@ -530,7 +523,6 @@ const safemarginVerify = (() => {
       }
       this.witnesses.push(columns);
     }
-
     fix(stated) { // sums that all witnesses share with the first
       for (const entry of stated) {
         const { axis, groups } = fields(entry, { axis: isText, groups: isList }, `${WITNESSES}: fixed`);
@@ -542,7 +534,6 @@ const safemarginVerify = (() => {
         this.facts.push(level);
       }
     }
-
     addMove(stated, number) { // changes of some counts of one witness that leave every printed count as it is
       const name = `${WITNESSES}: move ${number}`, { width, roll: { people } } = this;
       const { from, changes } = fields(stated, { from: isCount, changes: isList }, name), start = this.witnesses[from];
@@ -564,11 +555,13 @@ const safemarginVerify = (() => {
       }
       this.moves.push([from, changes]);
     }
-
-    *levels(sets) { // full profiles, the stated sets of axes, published groups, and published groups two by two
+    *levels(sets) { // full profiles, sets of columns of the roll, published groups, and published groups two by two
       const { people, axes: all } = this.roll, columns = (axes) => axes.map((axis) => this.roll.column(axis));
       yield new Level("full profiles", columns(all), people);
-      for (const axes of sets) {
+      const every = [...sets, ...pairs(all), ...all.map((axis) => [axis])]; // some columns may be in no table, but are known
+      const once = [...new Map(every.map((axes) => [canonical([...axes].sort()), axes])).values()];
+      columns([...this.target.sensitive.keys()]);
+      for (const axes of once.filter((each) => each.length < Math.max(all.length, 2))) {
         const level = new Level(axes.join(" x "), columns(axes), people);
         const names = this.roll.column(axes[0]), named = (axes.length === 1 && this.target.sensitive.get(axes[0])) || [];
         yield Object.assign(level, { sensitive: level.first.map((profile) => named.includes(names[profile])) });
@@ -579,7 +572,6 @@ const safemarginVerify = (() => {
         yield new Level(`${one.name} x ${other.name}, as published`, [one.cellOf, other.cellOf], people);
       }
     }
-
     checkLevel(level) { // how many counts nothing shows within the limits (docs/certificate.md, section 5)
       const sums = this.witnesses.map((columns) => columns.map((column) => level.added(column)));
       const { kappa, tau } = this.target, everybody = this.question.people;
@@ -605,7 +597,6 @@ const safemarginVerify = (() => {
       }
       return missing;
     }
-
     range(level, sums, members) { // per cell the least and the most who chose within a secret
       const merged = (tables, how) => tables.reduce((one, other) => one.map((n, i) => how(n, other[i])));
       const values = sums.map((by) => merged(members.map((option) => by[option]), (a, b) => a + b));
@@ -620,7 +611,6 @@ const safemarginVerify = (() => {
       }
       return [least, most];
     }
-
     isPrinted(level, cell, members, limit) { // whether a table prints just this cell, within the limit
       return this.levelsOf.some((published) => {
         const at = published.cellOf[level.first[cell]], counts = members.map((option) => published.printed[at][option]);
@@ -631,7 +621,7 @@ const safemarginVerify = (() => {
   }
 
   const AUDITORS = { schema: oneOf(2), kind: oneOf("auditors"), files: isMap, reason: isText,
-    salt: (text) => isText(text) && text.length === 64 };
+    salt: (text) => isText(text) && /^[0-9a-f]{64}$/.test(text) };
   const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList };
 
   async function checkAuditors(certificate, auditors, result, pause) {
@@ -653,8 +643,11 @@ const safemarginVerify = (() => {
     const byName = new Map(carried.questions.map((each) => [fields(each, HELD, WITNESSES).question, Object.fromEntries(each)]));
     const all = carried.questions.length === questions.length && questions.every(({ name }) => byName.has(name));
     refuse(!all, `${WITNESSES}: is about other questions than the certificate`);
+    const everybody = new Roll(ROLL, auditors.get(ROLL)).counted();
     for (const question of questions) {
       const held = byName.get(question.name), roll = new Roll(held.roll, auditors.get(held.roll));
+      const fewer = held.roll === ROLL || [...roll.counted()].every(([profile, people]) => people <= (everybody.get(profile) || 0));
+      refuse(!fewer, `${held.roll}: has people who are not in ${ROLL}`);
       const proof = new Proof(question, roll, certificate.tables, certificate.target);
       refuse(!held.tables.length, `${WITNESSES}: holds no table`);
       proof.addWitness(held.tables[0], 0);
