@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         whole_number,
     )
     from safemargin.io.same_labels import plain_label
-    from safemargin.io.scratch import Scratch, new_scratch
+    from safemargin.io.scratch import Scratch, new_scratch, scratch_folder
     from safemargin.io.sdmx import tidy_rows
     from safemargin.io.sections import (
         PHRASES,
