@@ -80,7 +80,7 @@ MENU = {
     "Research": {
         "aggregate": MenuEntry("aggregate.cli:aggregate", "Add up clients' answers that nobody sees"),
         "outcome": MenuEntry("voting.cli:outcome", "How private the exact result of a vote is"),
-        "rules": MenuEntry("voting.cli:rules", "Rank voting rules by how private their winner is"),
+        "rules": MenuEntry("voting.rules_cli:rules", "Rank voting rules by how private their winner is"),
     },
 }
 """Every command in the order of the help. A module is loaded only for its own command."""

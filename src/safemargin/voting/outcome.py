@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.voting.chances import ways
@@ -31,9 +30,7 @@ from safemargin.voting.rules import AllTies, OwnRule, OwnWinner, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
 from safemargin.voting.stability import classify, classify_counts, slowest, smallest_electorate
-
-if TYPE_CHECKING:
-    from safemargin.voting.trails import TrailSum
+from safemargin.voting.trails import TrailSum, trail_sum
 
 ALL_TIES = "all"
 MAX_LEAKS = 500
@@ -104,12 +101,10 @@ def outcome(
     )
 
 
-def _trails(elections: Sequence[Election], several: bool, publish: str, epsilon: float) -> "TrailSum":
+def _trails(elections: Sequence[Election], several: bool, publish: str, epsilon: float) -> TrailSum:
     """The ends of trails whose sum is delta."""
     if several or not elections or publish != "winner" or epsilon != 0:
         raise InputError("trails: needs the winner as publication, epsilon 0, and one belief with independent votes")
-    from safemargin.voting.trails import TrailSum, trail_sum
-
     if len(elections[0].kinds) < 2:
         return TrailSum((), ())
     worst = chances_of(elections[0]).worst()

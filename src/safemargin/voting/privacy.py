@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, inf, isfinite, log, log10
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from safemargin import ui
 from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.election import Election, Ranking, ranking_text
-
-if TYPE_CHECKING:
-    from safemargin.voting.trails import TrailSum
+from safemargin.voting.trails import TrailSum
 
 MAX_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, a value is not called exact."""
@@ -95,7 +92,7 @@ class OutcomePrivacy(ui.Result):
     """The least delta of a simulator that does not see the vote (Definition 8)."""
     theorem_1: float | None = None
     """The delta that Theorem 1 proves for all counts, above the exact one."""
-    trails: "TrailSum | None" = None
+    trails: TrailSum | None = None
     """The trails of the pair, and what each adds to delta (Lemma 1)."""
     chances: Chances | None = field(default=None, repr=False, compare=False)
     votes: tuple[str, ...] = field(default=(), repr=False)
