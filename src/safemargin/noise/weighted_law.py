@@ -107,17 +107,17 @@ def _log_density(law: AttackLaw, weights: NoiseWeights, spread: float, places: F
     alike &= np.cumsum(weights.times[::-1])[::-1] > FEW
     rest = law.variance * float(weights.times[alike] @ weights.values[alike] ** 2)
     smooth = min(SMOOTH, spread / 8)
-    blurred = rest + smooth**2
+    spread_square = rest + smooth**2
     reach = TAIL * spread + 2
-    last = FADED / math.sqrt(blurred)
+    last = FADED / math.sqrt(spread_square)
     steps = math.ceil(last * reach / math.pi)
     frequencies = np.arange(steps + 1) * (math.pi / reach)
-    function = np.exp(-blurred * frequencies**2 / 2)
+    function = np.exp(-spread_square * frequencies**2 / 2)
     for index in np.flatnonzero(~alike).tolist():
         around = np.abs((weights.values[index] * frequencies + math.pi) % (2 * math.pi) - math.pi)
         at_weight = np.interp(around, np.linspace(0, math.pi, FREQUENCIES), law.waves)
         function *= at_weight ** int(weights.times[index])
-    size = 1 << math.ceil(math.log2(max(2 * steps + 2, 32 * reach / math.sqrt(blurred))))
+    size = 1 << math.ceil(math.log2(max(2 * steps + 2, 32 * reach / math.sqrt(spread_square))))
     density = np.fft.irfft(function, size)[: size // 2]
     floor = density.max() * 1e-13  # below it there is only rounding
     at = np.interp(np.abs(places), np.arange(size // 2) * (2 * reach / size), density, right=0.0)
