@@ -23,7 +23,7 @@ from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Page, read_texts, serve_page
-from safemargin.election.voter import is_registered
+from safemargin.election.voter import ANOTHER, ENROLLED, registered
 from safemargin.io import read_bytes, read_json, read_text, write_whole
 from safemargin.parties.files import write_private
 from safemargin.parties.service import free_ports
@@ -261,8 +261,11 @@ def enrolled(board: Path | str, *, row: str, code: str, id: str) -> Done:
     check = check_board(found, pinned=id)
     if check.findings:
         raise InputError(f"{board}: does not verify: {check.findings[0]}")
-    known = is_registered(found, row, code)
-    return Done(f"Row {row} {'is' if known else 'is not'} in the register.", (), {"enrolled": known})
+    if not found.of("register"):
+        raise InputError(f"{board}: the register is not published yet")
+    state = registered(found, row, code)
+    known = None if state == ANOTHER else state == ENROLLED
+    return Done(f"Row {row}: {state}.", (), {"enrolled": known})
 
 
 def vote(

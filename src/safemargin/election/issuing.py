@@ -103,23 +103,27 @@ class Registrar(Role):
         assert found is not None
         return dict(json.loads(found))
 
-    def _leaves(self) -> list[bytes]:
-        """A hash per enrolled person, sorted; only who has the letter can recognise it, also who never enrolled."""
-        rows = [row.decode() for row, _ in self.store("enrolled").items()]
+    def _leaves(self, store: str) -> list[bytes]:
+        """A hash per person who enrolled, or per letter, sorted; only who has the letter can recognise it."""
+        rows = [row.decode() for row, _ in self.store(store).items()]
         return sorted(register_leaf(self.election.mid, row, self.code(row)) for row in rows)
 
     def end(self, _: bytes) -> bytes:
         """Close enrolment; asked again, the same entry."""
         self.remember("closed")
-        leaves = self._leaves()
-        body = {"enrolled": len(leaves), "root": root_of(leaves).hex()}
+        leaves = self._leaves("enrolled")
+        body = {"enrolled": len(leaves), "root": root_of(leaves).hex(), "letters": root_of(self._leaves("roll")).hex()}
         return make_entry(self.election, self.secret, "register", body).content
 
-    def register(self, _: bytes) -> bytes:
-        """The file of the register, which the entry names by its root."""
+    def register(self, body: bytes) -> bytes:
+        """The hashes of enrolled people, or of all letters: the files that the entry names by their roots.
+
+        Who enrolled is among the letters. So an enrolment in the name of somebody else uses the hash of a letter, and
+        its reader sees it; a letter whose hash is not there shows that the registrar wrote another one.
+        """
         if not self.has("closed"):
             raise InputError("enrolment is open still; close it first")
-        return b"".join(self._leaves())
+        return b"".join(self._leaves("roll" if parse(body).get("name") == "letters" else "enrolled"))
 
     def status(self, _: bytes) -> bytes:
         """How many people are enrolled."""

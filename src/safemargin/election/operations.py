@@ -19,6 +19,8 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.verify import check_board
 
 NOTHING = "nothing to do for this party now"
+KEPT = {"freeze": "frozen", "private": "private", "compared": "release"}
+"""What a trustee keeps of the entries that it wrote."""
 TURNS = (
     "closed",
     "register",
@@ -82,7 +84,8 @@ class Operations:
 
     def _close_register(self) -> str:
         done = self._post(self._own("close"))
-        self._put("register", "hashes", self._own("register"))
+        for name in ("hashes", "letters"):
+            self._put("register", name, self._own("register", canonical({"name": name})))
         return done
 
     def _close_box(self) -> str:
@@ -125,6 +128,9 @@ class Operations:
         board = self._copy()
         where = {"board": str(board.folder.resolve())}
         done = {entry.type for entry in board.entries if entry.author == self.name}
+        # A trustee that was restored from a backup does again what it did before: its entries are the same.
+        held = set(self.status()["done"])
+        done -= {type_ for type_, kept in KEPT.items() if kept not in held}
         needed = self.election.manifest.openers
         if "freeze" not in done:
             return self._post(self._own("freeze", canonical(where)))
@@ -139,12 +145,23 @@ class Operations:
         if len(board.of("private")) < needed:
             return "waiting for other trustees to commit"
         if "compared" not in done:
-            proof = self._proof("private", self.name)
-            others = [entry.author for entry in board.of("private")[:needed] if entry.author != self.name]
-            parts = [json.loads(self.signed(other, "parts", proof)) for other in others]
+            parts = self._parts(board, needed - 1)
             message = {**where, "parts": parts} | ({"out": str(out.resolve())} if out else {})
             return self._post(self._own("compare", canonical(message)))
         return NOTHING
+
+    def _parts(self, board: Board, needed: int) -> list[Any]:
+        """The parts of other trustees that answer; with fewer than needed, the reason of the last one that does not."""
+        proof, found, refusal = self._proof("private", self.name), [], None
+        for entry in board.of("private"):
+            if entry.author != self.name:
+                try:
+                    found.append(json.loads(self.signed(entry.author, "parts", proof)))
+                except (InputError, ValueError) as error:
+                    refusal = error
+        if len(found) < needed and refusal is not None:
+            raise InputError(str(refusal))
+        return found
 
     def publish(self) -> str:
         """As the collector: the binding total in numbers. As a trustee: the release, with proofs. As the box:
@@ -177,10 +194,7 @@ class Operations:
         if check.findings or check.plan is None:
             raise InputError(f"publish: the board does not verify: {check.findings[0]}")
         counts = {
-            cell.option: check.plan.decrypt(
-                cell, {entry.author: bytes.fromhex(entry.body["parts"][cell.option]["part"]) for entry in parts}
-            )
-            for cell in check.plan.total_cells
+            cell.option: check.plan.decrypt(cell, check.right_totals[cell.option]) for cell in check.plan.total_cells
         }
         return self._post(self._own("result", canonical({"counts": counts})))
 

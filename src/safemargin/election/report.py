@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin import ui
-from safemargin.election.verify import BoardCheck
+from safemargin.election.board_check import BoardCheck
 
 SEES = {
     "registrar": ("who is on the roll, and which key each person enrolled", "tokens, ballots, answers"),

@@ -18,6 +18,7 @@ from safemargin.election.auditing import PreparedBallot
 from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
+from safemargin.election.board_check import hashes_of
 from safemargin.election.collecting import receipt_statement
 from safemargin.election.escrow import (
     EscrowCandidate,
@@ -43,7 +44,7 @@ from safemargin.election.keys import (
     unhex,
 )
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
-from safemargin.io import read_bytes, read_json, require_private
+from safemargin.io import read_json, require_private
 from safemargin.parties.files import write_private
 
 RECOVERED = 1_000
@@ -289,9 +290,10 @@ class Wallet:
         dimension, token = self.election.dimension(name), self._token(name)
         format_ = BallotFormat(self.election, dimension)
         ballot = format_.sign(prepared.body, self._one_time(name))
-        message = Envelope(self.election).close(ballot, self._candidate(dimension).sealed)
+        nonce = new_seed()
+        message = Envelope(self.election).close(ballot, nonce, self._candidate(dimension).sealed)
         token |= {"number": int.from_bytes(message[:4], "big"), "message": message.hex()}
-        token |= {"ballot": ballot_name(ballot).hex()}
+        token |= {"ballot": ballot_name(ballot).hex(), "nonce": nonce.hex(), "content": ballot.hex()}
         token.pop("receipt", None)
         self.save()
 
@@ -313,11 +315,16 @@ class Wallet:
         self.save()
 
     def objection(self, name: str) -> bytes:
-        """What the collector needs to add a ballot that has a receipt and is not on the board."""
+        """A ballot with its receipt: the collector adds it if it is not on the board, and it decides a complaint.
+
+        It shows everybody which ballot is this person's, though not what is in it.
+        """
         token = self._token(name)
         if "receipt" not in token:
             raise InputError(f"{name}: there is no receipt of the box")
-        return canonical({"message": token["message"], "signature": token["receipt"]})
+        stated = {"message": token["message"], "signature": token["receipt"], "nonce": token["nonce"]}
+        blob = self._candidate(self.election.dimension(name)).sealed.hex()
+        return canonical({**stated, "ballot": token["content"], "blob": blob})
 
     def check(self, name: str, board: Board) -> Receipt:
         """Whether the ballot is on the board; if not, who dropped it. The board was verified before."""
@@ -333,18 +340,30 @@ class Wallet:
                 if ballot_name(content).hex() == token["ballot"]:
                     return Receipt(name, True, f"ballot {index + 1:,} of {len(ballots):,} on the board")
         taken = unhex(receipt_statement(self.message(name))["message"])
-        hashes = read_bytes(board.folder / "received" / "hashes")
-        if taken not in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}:
+        if taken not in hashes_of(board, "received/hashes"):
             return Receipt(name, False, "the box did not pass the ballot on; its signed receipt is the evidence")
         return Receipt(name, False, "the box passed the ballot on, and the collector did not publish it; object now")
 
-    def is_registered(self, board: Board) -> bool:
-        """Whether the register on the board says that this person's row was enrolled."""
-        return is_registered(board, self.state["row"], self.state["code"])
+    def enrolment_fault(self, board: Board) -> str | None:
+        """Why the register on the board does not fit this person, who enrolled; None if it does."""
+        if not board.of("register"):
+            return None
+        state = registered(board, self.state["row"], self.state["code"])
+        return None if state == ENROLLED else f"The register: {state}."
 
 
-def is_registered(board: Board, row: str, code: str) -> bool:
-    """Whether somebody enrolled with the code of a letter: also who never did can check that nobody else did."""
-    hashes = read_bytes(board.folder / "register" / "hashes")
-    leaf = register_leaf(board.election.mid, row, read_code(code))
-    return leaf in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}
+ENROLLED = "somebody enrolled with this letter"
+NOBODY = "nobody enrolled with this letter"
+ANOTHER = "the registrar wrote another letter for this row, or none: keep yours, and complain"
+
+
+def registered(board: Board, row: str, code: str) -> str:
+    """Whether somebody enrolled with a letter: also who never did can check that nobody else did.
+
+    The answer is about the hashes of all letters that the registrar published: a letter that is not among them proves
+    nothing about who enrolled, and is no all-clear.
+    """
+    leaf = register_leaf(board.election.mid, row.strip(), read_code(code))
+    if leaf in hashes_of(board, "register/hashes"):
+        return ENROLLED
+    return NOBODY if leaf in hashes_of(board, "register/letters") else ANOTHER
