@@ -17,10 +17,11 @@ from safemargin.election.client import enrol, fetch_tokens, send
 from safemargin.election.group import ORDER
 from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import KnownElection
+from safemargin.election.receipts import ENROLLED, NOBODY, registered
 from safemargin.election.service import role_class
 from safemargin.election.tally import Cell
 from safemargin.election.verify import check_board
-from safemargin.election.voter import ANOTHER, ENROLLED, NOBODY, Wallet, read_sheet, recovery_sheet, registered
+from safemargin.election.voter import Wallet, read_sheet, recovery_sheet
 
 
 def check(world: World) -> Any:

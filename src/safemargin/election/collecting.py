@@ -24,6 +24,8 @@ from safemargin.election.secret import Secret
 
 RECEIPT = 512
 """Bytes of every answer to an anonymous message, also of a refusal."""
+CHANGES, SPARE = 100, 100_000
+"""The box takes so many messages per person and dimension, and so many more; a flood beyond them is refused."""
 PAGE = 500
 """Messages that the box hands over at once."""
 SUPERSEDED = "a later ballot under the same token counts"
@@ -67,6 +69,9 @@ class BallotBox(Role):
             raise InputError("the box keeps files in a folder: a database would keep the order of arrival")
         self.size = Envelope(election).size
         self._closed: bool | None = None
+        most = SPARE + CHANGES * election.manifest.electorate * len(election.dimensions)
+        self.room = most - self.store("messages").count()
+        """Messages that are still taken in: nobody fills the disk with garbage of the right size."""
 
     @property
     def steps(self) -> list[Step]:
@@ -93,7 +98,10 @@ class BallotBox(Role):
         fresh = {hashlib.sha256(body).digest(): body for body in bodies if len(body) == self.size}
         if self.is_closed:
             fresh = {name: body for name, body in fresh.items() if messages.get(name) is not None}
+        if len(fresh) > self.room:
+            fresh = {name: body for name, body in fresh.items() if messages.get(name) is not None}
         if fresh:
+            self.room -= sum(messages.get(name) is None for name in fresh)
             messages.add(fresh)
         return [
             self._receipt(body) if hashlib.sha256(body).digest() in fresh else InputError("refused") for body in bodies

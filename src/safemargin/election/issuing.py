@@ -240,6 +240,9 @@ class Issuer(CandidateDraw):
                 key = f"{checked['row']}\0{checked['dimension']}".encode()
                 self.store("issuance").add({key: self._issue(checked)})
                 taken += 1
+            if stated["head"] is not None:  # what this issuer signed since is forgotten: it follows the others
+                head = read_head(stated["head"])
+                self.store("heads").add({head.size.to_bytes(8, "big"): canonical(head.document())})
         self.remember("caught up")
         return canonical({"requests": taken})
 
@@ -284,7 +287,9 @@ class Issuer(CandidateDraw):
     def lodged(self, _: bytes) -> bytes:
         """All requests that were answered, with the registrar's word about each person; signed for the issuers."""
         requests = [json.loads(value)["request"] for _, value in self.store("issuance").items()]
-        stated = {"requests": [[self.person(request["row"]), request] for request in requests]}
+        heads = [json.loads(value) for _, value in self.store("heads").items()]
+        stated: dict[str, Any] = {"requests": [[self.person(request["row"]), request] for request in requests]}
+        stated["head"] = heads[-1] if heads else None
         signature = self.election.sign(self.secret.signing, self.name, "issuers", "lodged", canonical(stated))
         return canonical({**stated, "signature": signature})
 
@@ -311,6 +316,8 @@ class Issuer(CandidateDraw):
         An empty message asks how many entries the last head had.
         """
         heads = self.store("heads")
+        if self.is_restored:
+            raise InputError("this issuer was restored from a backup and has not caught up yet")
         known = [read_head(json.loads(value)) for _, value in heads.items()]
         last: Head | None = known[-1] if known else None
         if not body:

@@ -19,21 +19,8 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.verify import check_board
 
 NOTHING = "nothing to do for this party now"
-KEPT = {"freeze": "frozen", "private": "private", "compared": "release"}
-"""What a trustee keeps of the entries that it wrote."""
-TURNS = (
-    "closed",
-    "register",
-    "issued",
-    "received",
-    "ballots",
-    "freeze",
-    "total",
-    "result",
-    "private",
-    "compared",
-    "release",
-)
+KEPT = {"freeze": ("freeze", "frozen"), "private": ("private", "private"), "compared": ("compare", "release")}
+"""What a trustee keeps of the entries that it wrote: the step that makes it, and its name."""
 
 
 class Operations:
@@ -128,10 +115,19 @@ class Operations:
         board = self._copy()
         where = {"board": str(board.folder.resolve())}
         done = {entry.type for entry in board.entries if entry.author == self.name}
+        needed = self.election.manifest.openers
+
+        def message(step: str) -> bytes:
+            if step != "compare":
+                return canonical(where)
+            own = {**where, "parts": self._parts(board, needed - 1)}
+            return canonical(own | ({"out": str(out.resolve())} if out else {}))
+
         # A trustee that was restored from a backup does again what it did before: its entries are the same.
         held = set(self.status()["done"])
-        done -= {type_ for type_, kept in KEPT.items() if kept not in held}
-        needed = self.election.manifest.openers
+        for type_, (step, kept) in KEPT.items():
+            if type_ in done and kept not in held:
+                self._own(step, message(step))
         if "freeze" not in done:
             return self._post(self._own("freeze", canonical(where)))
         if len(board.of("freeze")) < needed:
@@ -145,9 +141,7 @@ class Operations:
         if len(board.of("private")) < needed:
             return "waiting for other trustees to commit"
         if "compared" not in done:
-            parts = self._parts(board, needed - 1)
-            message = {**where, "parts": parts} | ({"out": str(out.resolve())} if out else {})
-            return self._post(self._own("compare", canonical(message)))
+            return self._post(self._own("compare", message("compare")))
         return NOTHING
 
     def _parts(self, board: Board, needed: int) -> list[Any]:
@@ -201,32 +195,3 @@ class Operations:
     def status(self) -> dict[str, Any]:
         """The numbers of this party."""
         return parse(self._own("status"))
-
-
-def election_status(election: KnownElection, ask: Ask) -> dict[str, Any]:
-    """What the board shows, and what comes next: for the organiser, who has no key."""
-    board = election.only("board").name
-    names = parse(ask(board, "files", b""))["files"]
-    types: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if name.startswith("entries/"):
-            entry = parse(ask(board, "file", canonical({"name": name})))
-            types.setdefault(entry["type"], []).append(entry["author"])
-    issuers, trustees = ([party.name for party in election.manifest.of(role)] for role in ("issuer", "trustee"))
-    wanted = {
-        "closed": [election.only("collector").name],
-        "register": [election.only("registrar").name],
-        "issued": issuers,
-        "received": [election.only("box").name],
-        "ballots": [election.only("collector").name] * 2,
-        "result": [election.only("collector").name],
-    }
-    missing: list[str] = []
-    for type_ in TURNS:
-        waiting = [name for name in wanted.get(type_, trustees) if name not in types.get(type_, [])]
-        if type_ == "ballots" and len(types.get("ballots", [])) == 1:
-            waiting = [f"{election.only('collector').name} (objections)"]
-        if waiting:
-            missing = [f"{type_}: {name}" for name in waiting]
-            break
-    return {"entries": {type_: len(authors) for type_, authors in types.items()}, "missing": missing}

@@ -20,6 +20,7 @@ from safemargin.election.manifest import (
     EVERYBODY,
     SELF,
     TOTAL,
+    Address,
     Dimension,
     ElectionManifest,
     Escrow,
@@ -51,7 +52,7 @@ class PlannedParty(ManifestPart):
 
     role: Role
     organisation: Name
-    address: str = ""
+    address: Address = ""
 
 
 class ElectionPlan(ManifestPart):

@@ -201,13 +201,20 @@ def _ballot_faults(board: Board, check: BoardCheck, counted: dict[str, CountedBa
     halves = [half for found in counted.values() for half in found.halves]
     if len(set(halves)) < len(halves):
         yield "ballots: a ciphertext occurs twice in the election"
-    yield from _rejected_faults(board, counted, set(halves))
+    yield from _rejected_faults(board, check, counted, set(halves))
 
 
-def _rejected_faults(board: Board, counted: dict[str, CountedBallots], halves: set[bytes]) -> Iterator[str]:
+def _rejected_faults(
+    board: Board, check: BoardCheck, counted: dict[str, CountedBallots], halves: set[bytes]
+) -> Iterator[str]:
     """Every ballot that was turned away is published, and the reason is true; together they are all of the box."""
     for entry in board.of("ballots"):
         part, seen = entry.body["part"], entry.body["unreadable"]
+        if seen:
+            check.unchecked.append(
+                f"That {seen:,} messages of the box hold no ballot, or one twice, as the collector states: whoever "
+                "sent one can prove otherwise with its receipt."
+            )
         if part and seen:
             yield "ballots: part 1 states unreadable objections, which nobody counted"
         for name, stated in entry.body["dimensions"].items():

@@ -7,7 +7,6 @@ show how anybody voted; it does show which ballots are its owner's.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError
 from safemargin.election.auditing import PreparedBallot
-from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
+from safemargin.election.ballots import BallotFormat, Envelope, ballot_name
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
-from safemargin.election.board_check import hashes_of
 from safemargin.election.collecting import receipt_statement
 from safemargin.election.escrow import (
     EscrowCandidate,
@@ -38,12 +36,13 @@ from safemargin.election.keys import (
     new_seed,
     parse,
     read_code,
-    register_leaf,
     typeable,
     typed,
     unhex,
 )
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
+from safemargin.election.receipts import ENROLLED, Receipt, registered, state_of
+from safemargin.election.wording import PersonError
 from safemargin.io import read_json, require_private
 from safemargin.parties.files import write_private
 
@@ -51,15 +50,6 @@ RECOVERED = 1_000
 """First ballot number of a wallet that was recovered: above the numbers that the lost one can have used."""
 SHEET = 52
 """Letters of a seed on a recovery sheet."""
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """Whether a person's ballot is on the board, in words that say who dropped it if not."""
-
-    dimension: str
-    included: bool
-    statement: str
 
 
 def recovery_sheet(seed: bytes) -> str:
@@ -73,9 +63,9 @@ def read_sheet(text: str) -> bytes:
     letters = typed(text)
     alphabet = {letter: number for number, letter in enumerate(ALPHABET)}
     if len(letters) != SHEET + 1 or any(letter not in alphabet for letter in letters):
-        raise InputError("the recovery sheet has thirteen groups of four letters and one more; please type it again")
+        raise PersonError("sheet_form")
     if check_letter(letters[:SHEET]) != letters[SHEET]:
-        raise InputError("the recovery sheet has a wrong letter; please type it again")
+        raise PersonError("sheet_letter")
     number = 0
     for letter in letters[:SHEET]:
         number = number * 32 + alphabet[letter]
@@ -265,7 +255,7 @@ class Wallet:
         format_ = BallotFormat(self.election, dimension)
         chosen = self.category(dimension) or category
         if chosen is None and option != NO_ANSWER:
-            raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
+            raise PersonError("choose_category", dimension=name)
         candidate = self._candidate(dimension)
         tokens = [(candidate.message(i)[:PREFIX], bytes.fromhex(token["signatures"][i])) for i in format_.issuers]
         randomness = [random_scalar() for _ in range(4 * len(format_.cells) + 1)]
@@ -284,7 +274,7 @@ class Wallet:
     def cast(self, prepared: PreparedBallot) -> None:
         """Sign and seal a prepared ballot; the message waits in the wallet until the box gave a receipt."""
         if prepared.decided:
-            raise InputError("this ballot was audited or cast already; an audited ballot is never signed")
+            raise PersonError("audited")
         prepared.decided = True
         name = prepared.dimension
         dimension, token = self.election.dimension(name), self._token(name)
@@ -330,19 +320,11 @@ class Wallet:
         """Whether the ballot is on the board; if not, who dropped it. The board was verified before."""
         token = self._token(name)
         if "ballot" not in token:
-            return Receipt(name, False, "nothing was sent for this dimension")
+            return Receipt(name, False, "not_sent")
         if not board.of("ballots"):
-            return Receipt(name, False, "the ballots are not published yet")
-        format_ = BallotFormat(self.election, self.election.dimension(name))
-        for part in (0, 1):
-            ballots = read_ballots(board.folder / "ballots" / f"{name}.{part}", format_.size)
-            for index, content in enumerate(ballots):
-                if ballot_name(content).hex() == token["ballot"]:
-                    return Receipt(name, True, f"ballot {index + 1:,} of {len(ballots):,} on the board")
-        taken = unhex(receipt_statement(self.message(name))["message"])
-        if taken not in hashes_of(board, "received/hashes"):
-            return Receipt(name, False, "the box did not pass the ballot on; its signed receipt is the evidence")
-        return Receipt(name, False, "the box passed the ballot on, and the collector did not publish it; object now")
+            return Receipt(name, False, "not_published")
+        state = state_of(board, name, bytes.fromhex(token["ballot"]), unhex(token["message"]))
+        return Receipt(name, state[0] == "on_board", *state)
 
     def enrolment_fault(self, board: Board) -> str | None:
         """Why the register on the board does not fit this person, who enrolled; None if it does."""
@@ -350,20 +332,3 @@ class Wallet:
             return None
         state = registered(board, self.state["row"], self.state["code"])
         return None if state == ENROLLED else f"The register: {state}."
-
-
-ENROLLED = "somebody enrolled with this letter"
-NOBODY = "nobody enrolled with this letter"
-ANOTHER = "the registrar wrote another letter for this row, or none: keep yours, and complain"
-
-
-def registered(board: Board, row: str, code: str) -> str:
-    """Whether somebody enrolled with a letter: also who never did can check that nobody else did.
-
-    The answer is about the hashes of all letters that the registrar published: a letter that is not among them proves
-    nothing about who enrolled, and is no all-clear.
-    """
-    leaf = register_leaf(board.election.mid, row.strip(), read_code(code))
-    if leaf in hashes_of(board, "register/hashes"):
-        return ENROLLED
-    return NOBODY if leaf in hashes_of(board, "register/letters") else ANOTHER
