@@ -232,7 +232,7 @@ def plan_names(world: World) -> list[str]:
 
 
 def test_an_issuer_that_was_restored_signs_no_other_history_of_the_board(tmp_path: Path) -> None:
-    """Its backup knows fewer heads: it witnesses nothing until the others told it the last one."""
+    """Its backup knows fewer heads: it witnesses nothing until it has the last one from the others."""
     world = World(tmp_path).begin().enrol(["row 000"])
     issuer, board = world.role("issuer-1"), world.role("board").board
     issuer.store("heads").clear()

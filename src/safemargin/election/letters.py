@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,15 +83,17 @@ def letters_of(codes: Mapping[str, str], election: KnownElection, texts: Texts, 
             f"safemargin election vote wallet.json --board {address} --id {election.fingerprint}{chosen}",
             texts["letter_compare"],
             texts["letter_keep"],
-            f"safemargin election enrolled board --row {quoted(row)} --code {code} --id {election.fingerprint}",
+            f"safemargin election enrolled {address} --row {quoted(row)} --code {code} --id {election.fingerprint}",
         )
         for row, code in codes.items()
     ]
 
 
 def quoted(text: str) -> str:
-    """A text as one word of a command."""
-    return text if text.replace("-", "").isalnum() else '"' + text.replace('"', '\\"') + '"'
+    """A text as one word of a command, on every system where it holds nothing that a shell would read."""
+    if re.fullmatch(r"[\w.-]+", text):
+        return text
+    return f'"{text}"' if re.fullmatch(r"[\w. -]+", text) else shlex.quote(text)
 
 
 def letters_page(election: KnownElection, letters: Sequence[Letter], language: str) -> str:

@@ -71,7 +71,8 @@ class Page:
         known = paragraphs(self._text("protected"), self._text("not_protected"))
         if self.desk.has_tokens:  # who begins reads it; after that it is in the way
             known = element("details", element("summary", self._text("what")), known)
-        intro = joined([paragraphs(self._text("id", id=election.fingerprint)), known])
+        question = "" if self.desk.has_tokens else election.manifest.question
+        intro = joined([paragraphs(question, self._text("id", id=election.fingerprint)), known])
         body = element("div", self._notice(), intro, *self._sections())
         page = page_in(self.language, election.manifest.title, body, STYLE)
         return HTMLResponse(page, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})

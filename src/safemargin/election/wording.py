@@ -1,4 +1,4 @@
-"""What people who vote are told, in their language: pages, letters, and refusals in plain sentences."""
+"""What people who vote read, in their language: pages, letters, and refusals in plain sentences."""
 
 import json
 from collections.abc import Mapping
