@@ -1,11 +1,11 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
-import tempfile
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, OutputError, Progress, no_progress
 from safemargin.election import parties
 from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
@@ -27,7 +27,7 @@ from safemargin.election.state import AWAY, election_status
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Page, serve_page
 from safemargin.election.wording import read_texts, shipped_texts
-from safemargin.io import read_bytes, read_json, read_text, write_whole
+from safemargin.io import read_bytes, read_json, read_text, scratch_folder, write_whole
 from safemargin.parties.files import write_private
 from safemargin.parties.service import free_ports
 from safemargin.release.forecast import Forecast
@@ -105,8 +105,8 @@ def _board_of(place: Path | str, pinned: str, keep: Path | str | None = None) ->
         yield Board(Path(place))
         return
     election = fetch_manifest(str(place), pinned)
-    with tempfile.TemporaryDirectory(prefix="safemargin-board-") as scratch, ask_over_http(election) as ask:
-        yield fetch_board(election, Path(keep) if keep else Path(scratch) / "board", ask)
+    with scratch_folder() as scratch, ask_over_http(election) as ask:
+        yield fetch_board(election, Path(keep) if keep else scratch / "board", ask)
 
 
 def verify(
@@ -258,12 +258,12 @@ def step(
 
     `folder` has the role's keys and its manifest. Every step that a service answers can be done this way.
     """
-    role = open_role(Path(folder), database)
     try:
-        # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
-        write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
-    finally:
-        role.close()
+        with closing(open_role(Path(folder), database)) as role:
+            # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
+            write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
+    except sqlite3.Error as error:
+        raise OutputError(f"{folder}: its database cannot be written ({error})") from None
     return Done(f"{role.name} did the step {name!r}.", (Path(out),))
 
 

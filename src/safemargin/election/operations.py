@@ -5,7 +5,6 @@ two parties: operations ask the party's own service, signed with its own key.
 """
 
 import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,8 +149,8 @@ class Operations:
         for entry in board.of("private"):
             if entry.author != self.name:
                 try:
-                    found.append(json.loads(self.signed(entry.author, "parts", proof)))
-                except (InputError, ValueError) as error:
+                    found.append(parse(self.signed(entry.author, "parts", proof)))
+                except InputError as error:
                     refusal = error
         if len(found) < needed and refusal is not None:
             raise InputError(str(refusal))

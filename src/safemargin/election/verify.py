@@ -1,6 +1,5 @@
 """Check a board offline, with no secret: every statement, every ballot, every count, every published number."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.tallied import freeze_faults, release_faults, signed_release, total_faults
 from safemargin.election.tally import TallyPlan
-from safemargin.io import read_bytes
+from safemargin.io import parse_json, read_bytes
 
 READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What an entry that somebody signed, and that makes no sense, may raise."""
@@ -219,7 +218,7 @@ def _rejected_faults(
             yield "ballots: part 1 states unreadable objections, which nobody counted"
         for name, stated in entry.body["dimensions"].items():
             file = f"rejected/{name}.{part}"
-            listed = json.loads(content_of(board, file))
+            listed = parse_json(content_of(board, file).decode(), file)
             seen += stated["accepted"] + len(listed)
             if len(listed) != stated["turned_away"]:
                 yield f"{file}: has {len(listed):,} ballots; the collector stated {stated['turned_away']:,}"
