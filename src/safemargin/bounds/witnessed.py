@@ -120,7 +120,7 @@ class ShownCells:
         codes, sizes = self.known.codes, [len(names) for names in self.known.categories]
         yield row_keys(codes, sizes), ()
         for axes in sets:
-            if len(axes) == len(sizes):
+            if len(axes) == len(sizes) > 1:
                 continue  # the profiles, which come first
             columns = [self.known.axes.index(axis) for axis in axes]
             yield row_keys(codes[:, columns], [sizes[c] for c in columns]), tuple(axes) if len(axes) == 1 else ()

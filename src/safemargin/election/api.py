@@ -1,11 +1,12 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, OutputError, Progress, no_progress
 from safemargin.election import parties
 from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
@@ -232,12 +233,12 @@ def step(
 
     `folder` has the role's keys and its manifest. Every step that a service answers can be done this way.
     """
-    role = open_role(Path(folder), database)
     try:
-        # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
-        write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
-    finally:
-        role.close()
+        with closing(open_role(Path(folder), database)) as role:
+            # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
+            write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
+    except sqlite3.Error as error:
+        raise OutputError(f"{folder}: its database cannot be written ({error})") from None
     return Done(f"{role.name} did the step {name!r}.", (Path(out),))
 
 

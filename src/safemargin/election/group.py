@@ -13,11 +13,18 @@ A point is 32 bytes, a scalar 32 bytes in little-endian order, below the order o
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
 
 import rbcl
 
 from safemargin.core import InputError
+
+if os.name == "posix":
+    # `rbcl` unpacks its library to a temporary file, and leaves it there: once it is loaded, nobody needs the name.
+    Path(import_module("rbcl._sodium").lib_path).unlink(missing_ok=True)
 
 Point = bytes
 Scalar = bytes

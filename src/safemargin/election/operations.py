@@ -5,7 +5,6 @@ two parties: operations ask the party's own service, signed with its own key.
 """
 
 import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,7 +140,7 @@ class Operations:
         if "compared" not in done:
             proof = self._proof("private", self.name)
             others = [entry.author for entry in board.of("private")[:needed] if entry.author != self.name]
-            parts = [json.loads(self.signed(other, "parts", proof)) for other in others]
+            parts = [parse(self.signed(other, "parts", proof)) for other in others]
             message = {**where, "parts": parts} | ({"out": str(out.resolve())} if out else {})
             return self._post(self._own("compare", canonical(message)))
         return NOTHING

@@ -7,7 +7,6 @@ for good: two tallies that differ by one ballot would open that ballot. Nobody e
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from safemargin.election.tally import Cell, TallyPlan, counts_by_group, publishe
 from safemargin.election.threshold import evaluate, evaluate_public, polynomial
 from safemargin.election.turnout import turnout
 from safemargin.election.verify import named_board
+from safemargin.io import new_folder, scratch_folder
 
 
 def tally_secret(election: KnownElection, secret: Secret) -> Scalar:
@@ -157,7 +157,7 @@ class Trustee(Role):
                 raise InputError(f"{name}: its parts are missing")
             if name_of("private", [name.encode(), contents[name]]).hex() != committed[name]:
                 raise InputError(f"{name}: the parts are not those that it committed to")
-            stated = json.loads(contents[name])
+            stated = parse(contents[name])
             for cell, part in zip(plan.private_cells, stated["parts"], strict=True):
                 if not plan.is_part(name, cell, part):
                     raise InputError(f"{name}: its part of {cell.dimension}, {cell.option} is wrong")
@@ -184,12 +184,12 @@ class Trustee(Role):
         return make_entry(self.election, self.secret, "compared", {"release": self._hash()}).content
 
     def _files(self, made: Any, out: object) -> dict[str, bytes]:
-        with tempfile.TemporaryDirectory(prefix="safemargin-tally-") as scratch:
-            folder = Path(scratch) / "release"
+        with scratch_folder() as scratch:
+            folder = scratch / "release"
             files = published_files(made.write(folder))
             if isinstance(out, str) and not Path(out).exists():
-                shutil.copytree(folder, f"{out}.part", dirs_exist_ok=True)
-                Path(f"{out}.part").rename(out)  # after a power failure there is a whole release or none
+                with new_folder(Path(out)) as draft:  # after a power failure there is a whole release or none
+                    shutil.copytree(folder, draft, dirs_exist_ok=True)
         return files
 
     def _keep(self, plan: TallyPlan, files: Mapping[str, bytes]) -> None:

@@ -19,7 +19,7 @@ from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.tally import Cell, TallyPlan, published_cells
 from safemargin.election.turnout import published_totals, turnout
-from safemargin.io import read_bytes
+from safemargin.io import parse_json, read_bytes
 
 READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What an entry that somebody signed, and that makes no sense, may raise."""
@@ -250,7 +250,7 @@ def _rejected_faults(board: Board, counted: dict[str, CountedBallots], halves: s
             yield "ballots: part 1 states unreadable objections, which nobody counted"
         for name, stated in entry.body["dimensions"].items():
             file = f"rejected/{name}.{part}"
-            listed = json.loads(_content(board, file))
+            listed = parse_json(_content(board, file).decode(), file)
             seen += stated["accepted"] + len(listed)
             if len(listed) != stated["turned_away"]:
                 yield f"{file}: has {len(listed):,} ballots; the collector stated {stated['turned_away']:,}"

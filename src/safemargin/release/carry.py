@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from safemargin import checker
 from safemargin.bounds import ShownCells, System, build_system, further_tables
 from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
 from safemargin.release.decide.possible_tables import only_table
@@ -82,7 +83,8 @@ def _completed(
     ]
     if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
-    shown = ShownCells(known, publication.tables, fields["checked"], secrets, plan.target)
+    sets = checker.proved_sets(fields["checked"], carried.schema.names)
+    shown = ShownCells(known, publication.tables, sets, secrets, plan.target)
     order = _rows_in(carried, known)
     tables = [table.counts[order][:, : known.free].ravel() for table in carried.tables]
     moves = []
