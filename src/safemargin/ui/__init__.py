@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from safemargin.ui.commands import command, show, show_with_page
     from safemargin.ui.counts import CountCell, CountNote, CountRow, CountTable
     from safemargin.ui.crosstab import Key, crosstab, layout, pivot
-    from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
+    from safemargin.ui.elements import Html, element, joined, page_in, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         band_label,
         cell_label,
