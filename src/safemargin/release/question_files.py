@@ -15,7 +15,7 @@ from safemargin.release.question_draft import QuestionsDraft
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.question_witnesses import carry_questions
 from safemargin.release.recording import Book, entry_of_questions, entry_of_release
-from safemargin.release.report.question_report import questions_page
+from safemargin.release.report.question_page import questions_page
 from safemargin.release.witnesses import auditor_files
 
 DERIVED, WIDE = "derived.csv", "_wide.csv"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         SCHEMA,
         UNNAMED_COUNT,
         Answers,
+        AnswerStrips,
         Bar,
         Bars,
         Cell,

@@ -232,6 +232,14 @@ class Heat:
     rows: Sequence[HeatRow]
     steps: Sequence[str]
     """What the five colours mean, from far below to far above."""
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerStrips:
+    """How everybody answered, from one end of the scale to the other, on both sides of a middle line."""
+
+    rows: Sequence[HeatRow]
 
 
 class Fold:
@@ -280,6 +288,7 @@ Block = (
     | Grid
     | Chart
     | Bars
+    | AnswerStrips
     | AxisStrips
     | ChoiceBars
     | Remedies

@@ -49,7 +49,12 @@ BLOCKS = ("blocks.html", "counts.html", "results.html", "plans.html")
 STYLES = (
     *(("counts.css", 'class="counts'), ("results.css", 'class="dl"'), ("results.css", 'class="head"')),
     *(("plans.css", 'class="why"'), ("plans.css", 'class="axis"'), ("plans.css", 'class="choices"')),
-    *(("results.css", 'class="how"'), ("map.css", 'class="map"'), ("heat.css", 'class="heat"')),
+    *(
+        ("results.css", 'class="how"'),
+        ("map.css", 'class="map"'),
+        ("heat.css", 'class="heat"'),
+        ("heat.css", 'class="strips"'),
+    ),
 )
 """Styles of components, each with what needs it."""
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}

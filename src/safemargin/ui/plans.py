@@ -57,6 +57,7 @@ class Remedies:
     why: str
     tried: Sequence[tuple[str, str, str]]
     note: str = ""
+    title: str = "Why so much was lost"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,10 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import numpy as np
-
 from pictures import validate
-from safemargin.core import frozen
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
-from safemargin.release.report.charts import rates_chart, strictness_chart
+from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.groups import Choice
 
 VOID = {"meta", "br", "hr", "img", "link"}
@@ -66,7 +63,7 @@ def test_the_page_reports_the_release(story) -> None:
         "✓ You may publish this release.",
         "3 of 8 categories of religion",
         story.plan.certificate.statement,
-        "The 40 largest of 58 groups. The others (17 exact, 1 merged)",
+        "By district: 58 rows",
         "489,275 (97.9 %)",
         "D58 | D59 | D60",
         "nearly unanimous",
@@ -76,7 +73,6 @@ def test_the_page_reports_the_release(story) -> None:
         "kappa = 30",
     ):
         assert words in reader.text.replace("\u00a0", " ")
-    assert reader.tags.count("svg") == 1 + len(story.publication.tables) - 1
     assert html.count('class="bar ') == 40
 
 
@@ -140,7 +136,7 @@ def test_an_omitted_axis_is_named(story) -> None:
     )
     plan = replace(story.plan, decisions=(*story.plan.decisions[:-6], whole))
     _, reader = page(replace(story, plan=plan))
-    assert "Nothing is published about this axis (6 categories)." in reader.text
+    assert "nothing is published about this axis (6 categories)" in reader.text
 
 
 def test_a_release_without_a_total(story) -> None:
@@ -149,39 +145,11 @@ def test_a_release_without_a_total(story) -> None:
     assert "Harbour" in reader.text
 
 
-def test_many_options_are_cut(story) -> None:
-    names = tuple(f"candidate {number:02d} of the very long list of names" for number in range(12))
-    tables = tuple(
-        replace(
-            table,
-            options=names,
-            codes=frozen(np.repeat(table.codes[::4], 12, axis=0), len(table.axes)),
-            option=frozen(np.tile(np.arange(12), len(table.lower) // 4)),
-            lower=frozen(np.repeat(table.lower, 3)),
-            upper=frozen(np.repeat(table.upper, 3)),
-            status=tuple(np.repeat(table.status, 3).tolist()),
-        )
-        for table in story.publication.tables
-    )
-    release = replace(story.publication, tables=tables)
-    _, reader = page(replace(story, publication=release))
-    assert "Only the 8 options with most votes are drawn." in reader.text
+def test_pictures_follow_the_schema() -> None:
+    validate(strictness_chart([Choice("now", "merge", 0.05, categories=3), Choice("other", "noise", 0.03)]))
 
 
-def test_pictures_follow_the_schema(story) -> None:
-    shares = {option: 0.25 for option in story.totals}
-    specs = [rates_chart(groups, shares) for groups in story.axes.values()]
-    specs.append(strictness_chart([Choice("now", "merge", 0.05, categories=3), Choice("other", "noise", 0.03)]))
-    for spec in specs:
-        validate(spec)
-
-
-def test_pictures_show_where_this_release_is_and_how_far_noise_reaches(story) -> None:
+def test_pictures_show_where_this_release_is() -> None:
     choices = [Choice("now", "auto", 0.05, categories=40), Choice("3 %", "auto", 0.03, categories=50)]
     ring = strictness_chart(choices)["layer"][1]["data"]["values"]
     assert ring == [{"limit": 0.05, "kept": 40, "words": "you are here"}]
-    first = next(iter(story.axes["religion"]))
-    noised = replace(first, action=Action.NOISED, epsilon=0.5, people=1_000, counts={"Harbour": 250})
-    values = rates_chart([noised], {"Harbour": 0.2})["data"]["values"]
-    reach = noised.margin_of_error / 1_000
-    assert reach > 0 and [(v["low"], v["high"]) for v in values] == [(0.25 - reach, 0.25 + reach)]

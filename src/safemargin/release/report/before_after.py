@@ -77,7 +77,7 @@ def _kept(groups: list[DecidedGroup]) -> str:
     return f"{percent(exact / everybody)} of people exact"
 
 
-def remedies_block(context: ReportContext) -> Part:
+def remedies_block(context: ReportContext, state: str) -> Part:
     """Why much was lost, and what was tried and keeps more."""
     if not context.causes and not context.tried:
         return None
@@ -91,7 +91,8 @@ def remedies_block(context: ReportContext) -> Part:
         for remedy in context.tried
     ]
     note = "Each was decided, certified and attacked. None loosens a limit." if tried else ""
-    return Remedies(f"{why[:1].upper()}{why[1:]}." if why else "", tried, note)
+    title = "Why not everything is exact" if state == "sound" else "Why so much was lost"
+    return Remedies(f"{why[:1].upper()}{why[1:]}." if why else "", tried, note, title)
 
 
 def choices_block(context: ReportContext) -> Part:

@@ -1,7 +1,7 @@
 """The page for the public beside the published tables, made from what is published only: results first, proof last."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from safemargin.core import PublishedTable
@@ -62,7 +62,7 @@ def public_page(
     ranked = sorted(singles, key=lambda table: len(table.groups[0]))
     plots = [plot for table in singles if (plot := _plot(crossed[table.name])) is not None]
     plots = sorted(plots, key=lambda plot: -len(plot.strips[0].dots))[:1]
-    links = {table["name"]: _links(table["files"]) for table in certificate["tables"]}
+    links = {table["name"]: links_of(table["files"]) for table in certificate["tables"]}
     sections: list[Part] = [_table(crossed[table.name], links.get(table.name, [])) for table in ranked]
     if ranked:
         sections[-1:-1] = [Section(plot.caption, plot) for plot in plots]
@@ -259,7 +259,14 @@ def _value(row: CountRow | None, place: int) -> int:
 def protection(certificate: Mapping[str, Any], tables: Sequence[PublishedTable]) -> tuple[list[str], list[str]]:
     """What was done, for the diagram, and in three sentences; the last is the first one of the statement."""
     statuses = {status for table in tables for status in table.status}
-    merged = sum(len(group) > 1 for table in tables if len(table.axes) == 1 for group in table.groups[0])
+    merged = any(len(group) > 1 for table in tables if len(table.axes) == 1 for group in table.groups[0])
+    return sentences_of(certificate, statuses, merged)
+
+
+def sentences_of(
+    certificate: Mapping[str, Any], statuses: Collection[str], merged: bool
+) -> tuple[list[str], list[str]]:
+    """The same from the statuses that occur, and whether groups are merged."""
     kappa = certificate["target"]["kappa"]
     kinds = ["exact"]
     few = f"No group under {plural(kappa, 'person')} is published by itself."
@@ -290,7 +297,7 @@ def protection(certificate: Mapping[str, Any], tables: Sequence[PublishedTable])
     return kinds, [few, hidden, first + dot.strip()]
 
 
-def _links(files: Mapping[str, str]) -> list[tuple[str, str]]:
+def links_of(files: Mapping[str, str]) -> list[tuple[str, str]]:
     """The files of a table as links, by their format."""
     ends = {name: name.partition(".")[2] for name in files}
     order = list(FORMATS)

@@ -1,115 +1,30 @@
-"""Several questions as one report for the office, one record, and one page for the public.
+"""Several questions as one report for the office, and one record."""
 
-The picture of both is a heat map: questions by groups, the share favourable of a scale (of other questions the share of
-the option that most chose), coloured by the distance from everybody. It is made from published counts only; what is not
-published is a hatched gap.
-"""
+from collections.abc import Iterator, Sequence
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.plan import Action
 from safemargin.release.questions import SurveyQuestion
 from safemargin.release.report.answers import Origin, exposed_together, files_section
 from safemargin.release.report.context import ReportContext, headline
-from safemargin.release.report.public import HOW_TO_CHECK, with_data
 from safemargin.ui import (
     Answers,
     Figures,
-    Fold,
     Grid,
     Headline,
-    Heat,
-    HeatCell,
-    HeatRow,
-    OnPage,
     Paragraph,
     Part,
     Points,
     Report,
     Section,
     Signatures,
-    band_label,
     exact_percent,
     percent,
     plural,
-    render_report,
 )
 
-NEAR, FAR = 0.05, 0.12
-"""Differences from everybody, in shares, from which on a cell of the heat map is coloured, and strongly."""
-STEPS = (
-    f"{100 * FAR:.0f} points or more below all ▼",
-    f"{100 * NEAR:.0f} to {100 * FAR - 1:.0f} below",
-    "about the same",
-    f"{100 * NEAR:.0f} to {100 * FAR - 1:.0f} above",
-    f"{100 * FAR:.0f} or more above ▲",
-)
-MOST_ROWS = 60
-"""Rows of a table that is open on the page."""
 BANNER = ("Confidential.", "The reasons on this page look at answers. Do not publish it.")
 TASKS = ("decided by", "checked by")
 Pairs = Sequence[tuple[SurveyQuestion, ReportContext]]
-
-
-def heat_maps(
-    questions: Sequence[SurveyQuestion], tables: Mapping[str, Sequence[Row]], scales: Scales
-) -> Iterator[Heat]:
-    """One heat map per published table of one axis, from published rows alone."""
-    overall = counted(tables.get("total", ()))
-    for name, rows in tables.items():
-        cells = counted(rows)
-        groups = list(dict.fromkeys(group for _, group in cells))
-        if name == "total" or len(groups[0]) != 1:
-            continue
-        theme, lines = None, []
-        for question in questions:
-            figure, scale = _figure(question, scales, overall)
-            everybody = figures(overall[question.name, ()], scale)
-            whole = everybody[figure] or 0.0
-            line = [
-                _cell(question, group[0], cells.get((question.name, group)), scale, figure, whole) for group in groups
-            ]
-            strip = [(option, everybody[f"share of {option}"] or 0.0) for option in question.options]
-            heading = question.section.theme or ""
-            label = question.label if scale else f"{question.label} ({figure.removeprefix('share of ')})"
-            shown = heading if heading != theme else ""
-            lines.append(HeatRow(label, percent(whole), line, strip if len(strip) <= 12 else (), shown))
-            theme = heading
-        sizes = [max(sum(c for c in cells[key].values() if c) for key in cells if key[1] == group) for group in groups]
-        columns = [(band_label(group[0]), f"{size:,}") for group, size in zip(groups, sizes, strict=True)]
-        what = (
-            "Share favourable" if len(scales) == len(questions) else "Share favourable, or of the most frequent answer"
-        )
-        yield Heat(f"{what}, by {name}", "question", columns, lines, STEPS)
-
-
-def _figure(
-    question: SurveyQuestion, scales: Scales, overall: Mapping[tuple[str, tuple[str, ...]], Mapping[str, int | None]]
-) -> tuple[str, tuple[str, ...]]:
-    """Which figure of a question is shown, and its scale."""
-    if question.name in scales:
-        return "favourable", scales[question.name]
-    counts = overall[question.name, ()]
-    return f"share of {max(counts, key=lambda option: counts[option] or 0)}", ()
-
-
-def _cell(
-    question: SurveyQuestion,
-    group: str,
-    counts: Mapping[str, int | None] | None,
-    scale: Sequence[str],
-    figure: str,
-    whole: float,
-) -> HeatCell:
-    value = None if counts is None else figures(counts, scale)[figure]
-    if value is None or counts is None:
-        return HeatCell("", None, f"{question.label}, {group}: not published")
-    apart = value - whole
-    step = (apart >= NEAR) + (apart >= FAR) - (apart <= -NEAR) - (apart <= -FAR)
-    people = sum(count or 0 for count in counts.values())
-    return HeatCell(percent(value), int(step), f"{group}: {percent(value)} of {people:,}, {100 * apart:+.0f} points")
 
 
 def _verdict(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> tuple[str, str, str]:
@@ -265,59 +180,3 @@ def questions_record(
         ),
         banner=BANNER,
     )
-
-
-def questions_page(
-    certificate: Mapping[str, Any],
-    questions: Sequence[SurveyQuestion],
-    tables: Mapping[str, Sequence[Row]],
-    scales: Scales,
-    hashes: Mapping[str, str],
-    onlookers: Sequence[str],
-    rule: str,
-) -> str:
-    """The page beside the tables. It is made from what is published only, and holds the rows as data."""
-    maps = list(heat_maps(questions, tables, scales))
-    gaps = sum(cell.step is None for heat in maps for row in heat.rows for cell in row.cells)
-    every = sum(len(row.cells) for heat in maps for row in heat.rows)
-    lost = f"{every - gaps:,} of {every:,} results are published." + (
-        f" {gaps:,} are not: no share or mean follows for them." if gaps else ""
-    )
-    folds = []
-    for name, rows in tables.items():
-        columns = list(rows[0])
-        values = [["" if row[column] is None else row[column] for column in columns] for row in rows]
-        heading = f"{name}: {plural(len(rows), 'row')}"
-        folds.append(Fold(heading, Grid(columns, values, sortable=True), is_open=len(rows) <= MOST_ROWS))
-    favourable = "Favourable are the two highest answers of a scale (of three answers: the highest)." if scales else ""
-    page = render_report(
-        Report(
-            certificate["title"] or "Published tables",
-            Headline(
-                "sound",
-                f"One certificate for {plural(len(questions), 'question')}: these tables are safe to read and to use.",
-                lost,
-            ),
-            *(Section(heat.caption, favourable, OnPage(heat)) for heat in maps),
-            Section("What is certified", certificate["statement"]),
-            Section(
-                "Against whom",
-                f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
-                Fold("The rule by which groups are protected", rule),
-            ),
-            Section(
-                "Tables",
-                "Status says how a count is published: exact; merged: several categories together; suppressed: not "
-                "published.",
-                *folds,
-            ),
-            Section(
-                "How to check",
-                "The hashes below are those of the files beside this page.",
-                *HOW_TO_CHECK,
-                Grid(("file", "SHA-256"), list(hashes.items())),
-            ),
-        ),
-        checks_itself=True,
-    )
-    return with_data(page, {name: [list(row.values()) for row in rows] for name, rows in tables.items()})
