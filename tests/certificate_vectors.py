@@ -507,9 +507,9 @@ def file_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
     page = published[PAGE].decode()
     shown_count = next(row[-2] for rows_ in page_data(page).values() for row in rows_ if isinstance(row[-2], int))
     # The rows of the files; cross tables and pictures before them are what a page shows beside the tables.
-    figures, first, listed = page.partition('data-label="option"')
+    listed = max(page.find('data-label="option"'), 0)
     for what, content_text in {
-        "another number": figures + first + listed.replace(f">{shown_count:,}<", f">{shown_count + 1:,}<", 1),
+        "another number": page[:listed] + page[listed:].replace(f">{shown_count:,}<", f">{shown_count + 1:,}<", 1),
         "other data": page.replace(f", {shown_count}, ", f", {shown_count + 1}, ", 1),
         "no data": page.replace('id="tables"', 'id="data"'),
         "data twice": page.replace("</main>", '<script id="tables">{}</script></main>'),

@@ -10,7 +10,7 @@ from safemargin.release.plan import Action
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.groups import Choice
 
-VOID = {"meta", "br", "hr", "img", "link"}
+VOID = {"meta", "br", "hr", "img", "link", "input"}
 EVIL = "<script>alert(1)</script>"
 
 
