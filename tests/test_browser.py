@@ -91,7 +91,7 @@ def test_the_page_shows_the_release(chromium: str, report: Path, tmp_path: Path)
     assert ">A synthetic city: one vote, counted by group</p>" in dom
     assert "You may publish" in dom and "census analyst" in dom and "May I publish?" in dom
     assert dom.count("<svg") >= 5 and dom.count("</svg>") == dom.count("<svg")
-    assert "Confidential." in dom and "Do not publish it." in dom and dom.count("<script") == 1
+    assert "Confidential." in dom and "Do not publish it." in dom and dom.count("<script") == 2
     assert heard == []
 
 

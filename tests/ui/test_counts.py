@@ -47,7 +47,7 @@ def test_groups_are_rows_and_answers_are_columns() -> None:
     table = crosstab(published(["exact", "exact", "noised", "noised"], [40, 60, 1234, 0]), shares=True)
     assert table.columns == ["Total", "no", "yes"] and [row.labels for row in table.rows] == [("D0",), ("D1",)]
     page = Shown(table).to_html()
-    assert '<td class="sum">100</td><td style="--p:40.0">40 <b>40\N{NO-BREAK SPACE}%</b></td>' in page
+    assert '<td class="sum">100</td><td style="--p:40.0">40 <strong>40\N{NO-BREAK SPACE}%</strong></td>' in page
     assert "≈ 1,234" in page and ">noised<" not in page and "noised</li>" in page
     text = Shown(table).to_text()
     assert "N ≈ 1,234" in text and "N noised." in text
@@ -61,7 +61,7 @@ def test_a_gap_has_its_interval_and_what_follows_is_red() -> None:
     made = crosstab(table, known=known, exposed=[(second, "yes")], notes={(first, "yes"): note})
     page, text = Shown(made).to_html(), Shown(made).to_text()
     assert '<td class="hatch" data-l="2" data-u="9" data-n="0">' in page and "<span>2 to 9</span>" in page
-    assert '<td class="is-exposed" data-l="3" data-u="3">' in page and "<b>3</b>" in page
+    assert '<td class="is-exposed" data-l="3" data-u="3">' in page and "<strong>3</strong>" in page
     assert "Suppress D1 too." in page and "Two tables that both fit" in page
     assert "S 2 to 9" in text and "! 3" in text and "could be inferred" in text
 

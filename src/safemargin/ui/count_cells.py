@@ -92,7 +92,7 @@ def _share(count: CountCell, whole: int | None) -> str:
     rate = min(max(100 * count.value / whole, 0), 100)
     share = share_text(count.value, whole).replace(" ", NO_BREAK)
     kind = ' class="dots"' if count.status == "noised" else ""
-    return f'<td{kind} style="--p:{rate:.1f}">{number_text(count)} <b>{share}</b></td>'
+    return f'<td{kind} style="--p:{rate:.1f}">{number_text(count)} <strong>{share}</strong></td>'
 
 
 def _cell(count: CountCell) -> str:
@@ -106,7 +106,7 @@ def _cell(count: CountCell) -> str:
         given += f' data-n="{count.note}"'
     mark = f'<i class="k {count.status}" title="{status.words}">{status.letter}</i>' if status.letter else ""
     text = number_text(count)
-    strong = f"<b>{text}</b>" if count.status == EXPOSED else text
+    strong = f"<strong>{text}</strong>" if count.status == EXPOSED else text
     if count.value is None and text and count.status not in (EXPOSED, "interval"):
         strong = f"<span>{text}</span>"
     return f"<td{given}>{mark}{strong}</td>"
