@@ -102,7 +102,7 @@ for (const table of document.querySelectorAll(".counts .ct")) {
     const target = (event) => { const cell = event.target.closest("td"); return cell && !cell.closest(".fold, .sup") && table.contains(cell) ? cell : null; };
     table.addEventListener("mouseover", (event) => { const cell = target(event); if (cell && !pinned) say(cell); });
     table.addEventListener("focusin", (event) => { const cell = target(event); if (cell && !pinned) say(cell); });
-    table.addEventListener("click", (event) => { const cell = target(event); if (cell) { pinned = pinned === cell ? null : cell; aside.classList.toggle("pinned", !!pinned); say(cell); cell.focus(); } });
+    table.addEventListener("click", (event) => { const cell = target(event); if (cell) { pinned = pinned === cell ? null : cell; aside.classList.toggle("pinned", !!pinned); say(cell); cell.tabIndex = -1; cell.focus(); } });
     const first = ["tbody .is-exposed", "tbody td[data-l]", "tbody td[data-n]", "tbody td"].map((each) => table.querySelector(each)).find(Boolean);
     if (first) say(first);
   }
@@ -123,5 +123,7 @@ for (const table of document.querySelectorAll(".counts .ct")) {
     const row = lines[line + step[0]], next = row && row.cells[Math.min(place + step[1], row.cells.length - 1)];
     if (next && next.tagName === "TD") { next.tabIndex = -1; next.focus(); next.scrollIntoView({ block: "nearest", inline: "nearest" }); }
   });
+  find.addEventListener("input", draw);
+  for (const box of [only, fold]) if (box) box.addEventListener("change", draw);
   draw();
 }
