@@ -221,7 +221,7 @@ def test_the_coloured_table_by_keyboard(chromium: str, tmp_path: Path) -> None:
         page.locator(".ct tbody tr:nth-child(3) td:nth-child(2)").click()
         for key in ("ArrowRight", "ArrowDown", "Enter"):
             page.keyboard.press(key)
-        assert page.locator("aside .name").inner_text() == "w, a" and page.locator("td.on").inner_text() == "1"
+        assert page.locator("aside .name").inner_text() == "w, a" and "1" in page.locator("td.on").inner_text()
         page.fill(".tools input[type=search]", "z")
         assert page.locator(".tools [role=status]").inner_text() == "1 of 6 rows"
         page.fill(".tools input[type=search]", "")
