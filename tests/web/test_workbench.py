@@ -135,7 +135,7 @@ def test_a_release_from_the_data_to_the_ledger(tmp_path: Path, chromium: str, ax
         assert not (tmp_path / "draft/published").exists()
 
         page.get_by_role("link", name="Go on to publish").click()
-        assert "safe to read" in page.frame_locator("iframe").locator("body").inner_text()
+        assert "How people were protected" in page.frame_locator("iframe").locator("body").inner_text()
         inspect(page, axe_if_there)
         page.get_by_label("Decided by").fill("Ada")
         page.get_by_label("Checked by").fill("ada")
