@@ -97,7 +97,7 @@ def test_a_release_reads_as_json_text_page_and_tables(tmp_path: Path) -> None:
     result = call(write(tmp_path, SAFE), title="A vote")
     assert result.to_json()["certified"] is True
     assert "published/total.csv" in result.to_json()["published"]
-    assert result.to_text().startswith("You may publish") and "<h1>A vote</h1>" in result.to_html()
+    assert result.to_text().startswith("You may publish") and ">A vote</p>" in result.to_html()
     assert set(result.tables) == {"total", "row", "column"}
     assert result.frame("row").columns.tolist() == ["row", "option", "count", "status"]
     assert result.tables["total"]["count"].sum() == 800

@@ -1,4 +1,5 @@
 {% include "page.js" %}
+{% include "counts.js" %}
 
 // How far the command at work is. Every window asks; where nobody answers, the workbench has ended.
 const gone = document.getElementById("gone");
@@ -106,7 +107,7 @@ for (const map of document.querySelectorAll(".tilemap")) {
     pen.clearRect(0, 0, canvas.width, canvas.height);
     shown.forEach((cell, place) => {
       const [x, y] = [cell.x * side, cell.y * side];
-      pen.fillStyle = cell[3] ? "#b84f00" : "#00785a";
+      pen.fillStyle = cell[3] ? "#b01d17" : "#17714f";
       pen.fillRect(x, y, side - 1, side - 1);
       if (cell[3]) { pen.fillStyle = "#fff"; pen.fillRect(x + 2, y + 2, side - 5, side - 5); }
       if (place === cursor) { pen.strokeStyle = getComputedStyle(map).color; pen.strokeRect(x - .5, y - .5, side, side); }
