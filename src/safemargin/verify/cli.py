@@ -7,7 +7,6 @@ import typer
 
 from safemargin.checker import EXIT_CODES
 from safemargin.ui import By, Count, Facts, Json, Option, Page, Rolls, Skip, call, check_page, print_result
-from safemargin.verify.sign import sign as run_sign
 from safemargin.verify.verify import verify as run_verify
 
 
@@ -60,4 +59,6 @@ def sign(
 
     First: safemargin sign --new --key office.key
     """
+    from safemargin.verify.sign import sign as run_sign  # signing needs more than verifying
+
     print_result(run_sign(folder, key=key, new=new), as_json)
