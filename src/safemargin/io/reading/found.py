@@ -216,7 +216,7 @@ def _linked(reads: list[ReadTable]) -> list[ReadTable]:
     linked = []
     for read in reads:
         names = {axis.name: spelling[" ".join(axis.name.casefold().split())] for axis in read.axes}
-        changed = {old: new for old, new in names.items() if old != new}
+        changed = {old: new for old, new in names.items() if old != new and new not in names}  # `TIME` beside `Time`
         read = read.renamed(changed)
         linked.append(read.noted(*(f"axis {old!r} is {new!r} of another table" for old, new in changed.items())))
     named = [_named_across(read, linked) for read in linked]

@@ -118,9 +118,9 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         or (grid.width == 1 and numeric[r])
     ]  # fmt: skip
     data = [r for r in data if not (FOOT.match(shown(grid.rows[r][0])) and width[r] * 2 <= max(width))]
-    if not data:
+    first = next((r for r in data if numeric[r]), -1)
+    if first < 0:
         raise InputError(f"{grid.name}: no row holds a label and a number; where is the table?")
-    first = next(r for r in data if numeric[r])
     if header is not None:
         if header >= len(grid.rows):
             raise InputError(f"header = {header}: {grid.name} has {len(grid.rows)} rows; say how many name the columns")
@@ -328,7 +328,8 @@ def _shifted(grid: TextGrid, head: list[int], body: list[int]) -> tuple[TextGrid
         return grid, head, body
     row = grid.rows[head[0]]
     if (
-        row[-1] is None
+        grid.lines[head[0]] in grid.short
+        and row[-1] is None
         and all(cell is not None for cell in row[:-1])
         and all(grid.rows[r][-1] is not None for r in body)
     ):

@@ -25,10 +25,12 @@ STRONG = frozenset(
     "skupaj skupno toplam kokku viso iš viso kopā pavisam σύνολο всего итого усього разом общо samtals "
     "jumla tổng alle mindösszesen ukupno: kopskaits "
     "alla samtliga sammanlagt 合計 総数 計 总计 合计 总数 합계 총계 계 المجموع الإجمالي सभी कुल jami barcha total: "
+    "סה״כ סה''כ סהכ ทั้งหมด jumlah kabuuan всичко вкупно общ gjithsej სულ ընդամենը барлығы "
     "grand-total celkem: insg. ges. tot.".split()
 ) | frozenset(
     (
-        *("grand total", "i alt", "hela landet", "iš viso", "tất cả", "all categories", "total general", "gesamt:"),
+        *("grand total", "סך הכל", "סך הכול", 'סה"כ', "tổng số", "tổng cộng"),
+        *("i alt", "hela landet", "iš viso", "tất cả", "all categories", "total general", "gesamt:"),
         *("alle zusammen", "total count", "tous", "toutes", "total (all)", "all (total)", "total all", "all total"),
         *("the whole", "row total", "column total", "col total", "total row", "total column", "sum total", "tutti"),
         *("todos", "todas", "allemaal", "genel toplam", "suma całkowita", "γενικό σύνολο", "total generale", "всего:"),
@@ -70,7 +72,9 @@ def is_strong(label: str) -> bool:
 
 def _plain(label: str) -> str:
     """A label without what may be the mark of a footnote."""
-    plain = re.sub(r"\s*(?:\(n\)|\[n\]|n ?=.*|[:.*†1-9]+|\([0-9]\))$", "", " ".join(label.casefold().split()))
+    plain = re.sub(
+        r"\s*(?:[¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈ]+|\(n\)|\[n\]|n ?=.*|[:.*†1-9]+|\([0-9]\))$", "", " ".join(label.casefold().split())
+    )
     return plain.strip(" ()[]-–—")
 
 

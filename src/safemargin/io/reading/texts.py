@@ -66,10 +66,17 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
             **vars(grid),
             "delimiter": delimiter,
             "encoding": used,
+            "short": _short_lines(rows, places),
             "notes": (note,) if note else (),
             "doubts": (doubt,) if doubt else (),
         }
     )
+
+
+def _short_lines(rows: list[list[str]], places: list[int]) -> frozenset[int]:
+    """Lines with fewer fields than the longest has."""
+    width = max(map(len, rows), default=0)
+    return frozenset(place for row, place in zip(rows, places, strict=True) if len(row) < width)
 
 
 def _is_open(record: str, delimiter: str) -> bool:

@@ -48,6 +48,10 @@ _MARKED = re.compile(
     r"(.*[0-9])\s*(\*{1,3}|[†‡§¹²³⁴⁵⁶⁷⁸⁹]+|\[[a-z0-9]{1,2}\]|\([a-z]\)|\([0-9]{1,2}\)|"
     r"(?<=[0-9]) [bcdefinprsuvz]{1,3}|(?<=[0-9])[rpe])"
 )
+_WITH_SHARE = re.compile(r"(.*[0-9])\s*[(\[]\s*[0-9]{1,3}(?:[.,][0-9]+)?\s*%\s*[)\]]")
+"""A count with its share behind it: `12 (34.5%)`."""
+_LAKHS = re.compile(rf"{_SIGN}[0-9]{{1,2}}(?:,[0-9]{{2}})+,[0-9]{{3}}")
+"""Indian thousands, lakhs and crores: `12,34,567`."""
 _BRACKETED = re.compile(r"\(([0-9][0-9.,' ]*)\)")
 MONEY = re.compile(r"[€$£¥₹₽₩]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN)\b")
 
@@ -101,13 +105,26 @@ def read_value(cell: Cell, style: Style) -> Value:
         return Value("number", number)
     if text.endswith(("%", "‰")) and read_number(text[:-1].strip(), Style(_any_decimal(text), "")) is not None:
         return Value("share")
-    if text.lower() in SYMBOLS or text.lower() in style.symbols or re.fullmatch(r": ?[a-z]{1,2}", text):
+    if (
+        text.lower() in SYMBOLS
+        or _is_word_in_brackets(text)
+        or text.lower() in style.symbols
+        or re.fullmatch(r": ?[a-z]{1,2}", text)
+    ):
         return Value("gap", symbol=text)
     if (gap := _ranged(text)) is not None:
         return gap
+    if (shared := _WITH_SHARE.fullmatch(text)) and (number := read_number(shared[1].strip(), style)) is not None:
+        return Value("number", number, mark="(%)")
     if (marked := _MARKED.fullmatch(text)) and (number := read_number(marked[1].strip(), style)) is not None:
         return Value("number", number, mark=marked[2].strip())
     return Value("text", symbol=text)
+
+
+def _is_word_in_brackets(text: str) -> bool:
+    """Whether a text is a word of a gap in brackets: `[REDACTED]`, `<suppressed>`."""
+    inner = re.fullmatch(r"[\[(<{*]+\s*([^\W\d_][\w .]{2,20})\s*[\])>}*]+", text)
+    return inner is not None and inner[1].lower() in SYMBOLS
 
 
 def other_digits(texts: Iterable[str]) -> bool:
@@ -152,6 +169,8 @@ def read_number(text: str, style: Style) -> int | Decimal | None:
     if _POWER.fullmatch(plain):
         return _whole(Decimal(plain.replace(",", ".")))
     for sign in ",.":
+        if sign == style.thousands == "," and _LAKHS.fullmatch(plain):
+            return _whole(Decimal(plain.replace(",", "")))
         if sign == style.thousands and (_GROUPED[sign].fullmatch(plain) or _MIXED[sign].fullmatch(plain)):
             return _whole(
                 Decimal(
@@ -188,6 +207,9 @@ def number_style(texts: Iterable[str], decimal: str = "", thousands: str = "") -
         plain = text.strip().rstrip("%*").strip().replace("−", "-")
         bracketed = _BRACKETED.fullmatch(plain)
         plain = bracketed[1] if bracketed else plain
+        if _LAKHS.fullmatch(plain):
+            groups.add(",")
+            continue
         for sign in ",.":
             if _MIXED[sign].fullmatch(plain):
                 groups.add(sign)

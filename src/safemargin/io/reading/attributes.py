@@ -1,0 +1,162 @@
+"""Columns that say something about rows, and are neither axes nor counts: codes, numbers of rows, flags, units.
+
+A statistics office writes a dozen columns beside those that matter. Two laws find them whatever they are called. A
+column that numbers the rows, or differs in every row where others identify rows together, is no axis. Nor is one that
+follows from the others, where these list every combination of their labels once: with it as an axis, every combination
+would have one of its labels only, and nothing would add up.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from safemargin.io.reading.column_names import ATTRIBUTES, HIDDEN_FLAGS, STATUS
+from safemargin.io.reading.frame import YEARS, Frame
+from safemargin.io.reading.grid import shown
+
+FEW = 3
+"""Labels from which on one that goes with one number each is no chance."""
+COMPLETE = 1.1
+"""How many combinations there may be per row in a table that lists all of them."""
+_ZERO_FIRST = re.compile(r"0[0-9]+")
+
+
+@dataclass
+class Attributes:
+    """Columns of numbers that are labels, and columns that are not used."""
+
+    labels: set[int] = field(default_factory=set)
+    ignored: dict[int, str] = field(default_factory=dict)
+    """By column why it is not used."""
+    doubts: list[str] = field(default_factory=list)
+
+
+def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int], count: int | None) -> Attributes:
+    """The columns that are no counts although they hold numbers, and those that are no axes."""
+    found = Attributes()
+    texts = {c: [shown(frame.grid.rows[r][c]) for r in frame.body] for c in range(frame.grid.width) if c not in special}
+    measured = [c for c in frame.measured if c in texts and c != count]
+    words = [c for c in texts if c not in frame.measured]
+    for c in measured:
+        others = [m for m in frame.measured if m in texts and m != c and m not in found.labels | set(found.ignored)]
+        if not others:
+            break
+        if name(c).lower().strip() in ATTRIBUTES:
+            found.ignored[c] = "says how counts are stated"
+        elif _is_code(frame, c, texts, words) or _is_one_year(frame, c, texts[c]):
+            found.labels.add(c)
+    for c in words:
+        if name(c).lower().strip() in ATTRIBUTES and c != count:
+            found.ignored[c] = "says how counts are stated"
+    keys = [c for c in texts if (c in words or c in found.labels) and c not in found.ignored]
+    rest = [m for m in measured if m not in found.labels and m not in found.ignored]
+    for c in [*keys, *(rest if len(rest) > 1 or count is not None else [])]:
+        left = [k for k in keys if k != c and k not in found.ignored]
+        if _numbers_rows(frame, c, texts, left, is_text=c in words):
+            found.ignored[c] = "numbers the rows"
+    for c in [k for k in keys if k in words and k not in found.ignored]:
+        left = [k for k in keys if k != c and k not in found.ignored]
+        if _follows(texts, c, left):
+            found.ignored[c] = "follows from the labels"
+            found.doubts += _flagged(frame, c, texts[c])
+    return found
+
+
+def is_status(frame: Frame, column: int) -> bool:
+    """Whether a column called `status` says how counts were published: rows differ without it, as labels do not."""
+    texts = [c for c in range(frame.grid.width) if c not in frame.measured and c != column]
+    numbers = [c for c in frame.measured if len(set(_of(frame, c))) * 2 <= len(frame.body)]
+    without = list(zip(*(_below(frame, c) for c in [*texts, *numbers]), strict=True)) or [()] * len(frame.body)
+    every = list(zip(without, _of(frame, column), strict=True))
+    return len(set(without)) == len(without) or len(set(every)) < len(every)
+
+
+def _of(frame: Frame, column: int) -> list[str]:
+    return [shown(frame.grid.rows[r][column]) for r in frame.body]
+
+
+def _below(frame: Frame, column: int) -> Iterator[str]:
+    """The texts of a column; a blank repeats the label above it."""
+    above = ""
+    for text in _of(frame, column):
+        above = text or above
+        yield above
+
+
+def _is_code(frame: Frame, column: int, texts: dict[int, list[str]], words: Sequence[int]) -> bool:
+    """Whether numbers are codes: with zeros in front, or one for each label of a column that repeats them."""
+    filled = [text for text in texts[column] if text]
+    if len({len(text) for text in filled}) == 1 and len(filled) > 1 and len(filled[0]) > 1:
+        cells = [frame.grid.rows[r][column] for r in frame.body]
+        if any(isinstance(cell, str) and _ZERO_FIRST.fullmatch(cell.strip()) for cell in cells):
+            return True
+    return any(_one_for_each(texts[column], texts[c]) for c in words)
+
+
+def go_together(codes: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether every label has one code and every code one label."""
+    pairs = set(zip(codes, labels, strict=True))
+    return len({code for code, _ in pairs}) == len(pairs) == len({label for _, label in pairs})
+
+
+def _one_for_each(codes: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether numbers go together with labels that are all there, in more rows than chance explains."""
+    size = len(set(labels))
+    return "" not in labels and FEW <= size <= len(labels) / 2 and go_together(codes, labels)
+
+
+def _is_one_year(frame: Frame, column: int, texts: Sequence[str]) -> bool:
+    """Whether all rows hold one year."""
+    numbers = {frame.values[r, column].number for r in frame.body}
+    return len(texts) > 1 and len(numbers) == 1 and next(iter(numbers)) in YEARS
+
+
+def _numbers_rows(frame: Frame, column: int, texts: dict[int, list[str]], left: Sequence[int], is_text: bool) -> bool:
+    """Whether a column differs in every row, or counts them up, where others identify rows only together."""
+    rows = len(frame.body)
+    if len(left) < 2 or rows < 4 or len(set(texts[column])) < rows or any(len(set(texts[c])) == rows for c in left):
+        return False
+    if not is_text:
+        numbers = [frame.values[r, column].number for r in frame.body]
+        if numbers not in (list(range(rows)), list(range(1, rows + 1))):
+            return False
+    return len(set(zip(*(texts[c] for c in left), strict=True))) == rows
+
+
+def _follows(texts: dict[int, list[str]], column: int, left: Sequence[int]) -> bool:
+    """Whether a column follows from all others together and from none alone, and these list every combination once."""
+    own, rows = texts[column], len(texts[column])
+    if len(left) < 2 or len(set(own)) < 2 or any(_determines(texts[c], own) for c in left):
+        return False
+    if len(set(zip(*(texts[c] for c in left), strict=True))) < rows:
+        return False
+    inner: list[int] = []
+    for c in left:  # of columns that go together, the first; less those that follow from one other
+        twins = [k for k in left if k != c and _determines(texts[k], texts[c])]
+        if not any(not _determines(texts[c], texts[k]) or k in inner for k in twins):
+            inner.append(c)
+    return len(inner) > 1 and prod(len(set(texts[c])) for c in inner) <= COMPLETE * rows
+
+
+def _determines(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether one column says what another one holds."""
+    return len(set(zip(first, second, strict=True))) == len(set(first))
+
+
+def _flagged(frame: Frame, column: int, texts: Sequence[str]) -> list[str]:
+    """Doubts about numbers beside a flag of a suppressed count."""
+    flags = dict.fromkeys(
+        text for text, r in zip(texts, frame.body, strict=True)
+        if text.lower() in (*HIDDEN_FLAGS, "n", "suppressed", "confidential")
+        and all(frame.values[r, c].kind == "number" for c in frame.measured)
+    )  # fmt: skip
+    if not flags or len(set(texts) - {""}) > FEW or "" not in texts:
+        return []
+    return [f"the flag {next(iter(flags))!r} stands beside a number: is that number suppressed?"]
+
+
+def status_column(frame: Frame, plain: dict[str, int]) -> int | None:
+    """The first column with a name of a status that is none of the labels."""
+    named = [plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured]
+    return next((c for c in named if is_status(frame, c)), None)
