@@ -7,16 +7,22 @@ would have one of its labels only, and nothing would add up.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+import numpy as np
+
+from safemargin.core import STATUSES, IntArray
 from safemargin.io.reading.column_names import ATTRIBUTES, HIDDEN_FLAGS, STATUS
-from safemargin.io.reading.frame import YEARS, Frame
+from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
+from safemargin.io.reading.headers import YEARS
 
 FEW = 3
 """Labels from which on one that goes with one number each is no chance."""
+MOST_LOOKED = 500_000
+"""Cells of a tidy table that is looked at."""
 COMPLETE = 1.1
 """How many combinations there may be per row in a table that lists all of them."""
 _ZERO_FIRST = re.compile(r"0[0-9]+")
@@ -30,6 +36,38 @@ class Attributes:
     ignored: dict[int, str] = field(default_factory=dict)
     """By column why it is not used."""
     doubts: list[str] = field(default_factory=list)
+
+
+class Columns:
+    """The texts of some columns, compared as numbers."""
+
+    def __init__(self, texts: Mapping[int, Sequence[str]]) -> None:
+        self.texts = texts
+        self.rows = len(next(iter(texts.values()), ()))
+        self._codes: dict[int, tuple[IntArray, int]] = {}
+        self._says: dict[tuple[int, int], bool] = {}
+
+    def _coded(self, column: int) -> tuple[IntArray, int]:
+        if column not in self._codes:
+            place: dict[str, int] = {}
+            codes = [place.setdefault(text, len(place)) for text in self.texts[column]]
+            self._codes[column] = np.array(codes, dtype=np.int64), len(place)
+        return self._codes[column]
+
+    def size(self, column: int) -> int:
+        """How many different texts a column has."""
+        return self._coded(column)[1]
+
+    def says(self, first: int, second: int) -> bool:
+        """Whether one column says what another one holds."""
+        if (first, second) not in self._says:
+            (codes, size), (others, wide) = self._coded(first), self._coded(second)
+            self._says[first, second] = len(np.unique(codes * wide + others)) == size
+        return self._says[first, second]
+
+    def differ(self, columns: Sequence[int]) -> bool:
+        """Whether no two rows are alike in some columns."""
+        return len(np.unique(np.column_stack([self._coded(c)[0] for c in columns]), axis=0)) == self.rows
 
 
 def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int], count: int | None) -> Attributes:
@@ -49,18 +87,32 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
     for c in words:
         if name(c).lower().strip() in ATTRIBUTES and c != count:
             found.ignored[c] = "says how counts are stated"
+    columns = Columns(texts)
     keys = [c for c in texts if (c in words or c in found.labels) and c not in found.ignored]
     rest = [m for m in measured if m not in found.labels and m not in found.ignored]
     for c in [*keys, *(rest if len(rest) > 1 or count is not None else [])]:
         left = [k for k in keys if k != c and k not in found.ignored]
-        if _numbers_rows(frame, c, texts, left, is_text=c in words):
+        if _numbers_rows(frame, c, columns, left, is_text=c in words):
             found.ignored[c] = "numbers the rows"
     for c in [k for k in keys if k in words and k not in found.ignored]:
         left = [k for k in keys if k != c and k not in found.ignored]
-        if _follows(texts, c, left):
+        if _follows(columns, c, left):
             found.ignored[c] = "follows from the labels"
             found.doubts += _flagged(frame, c, texts[c])
     return found
+
+
+def has_attributes(columns: Mapping[str, Sequence[str]], counted: Collection[str]) -> bool:
+    """Whether a tidy table has columns that are no axes, or says of a status what no tidy table does."""
+    said = {text.strip() for text in columns.get("status", ())} - {""}
+    if said and not said & set(STATUSES):
+        return True
+    texts = {c: of for c, (name, of) in enumerate(columns.items()) if name not in counted}
+    compared = Columns(texts)
+    if compared.rows * len(texts) > MOST_LOOKED or len(texts) < 3:
+        return False
+    left = {c: [k for k in texts if k != c] for c in texts}
+    return any(_differs(compared, c, left[c]) or _follows(compared, c, left[c]) for c in texts)
 
 
 def is_status(frame: Frame, column: int) -> bool:
@@ -112,36 +164,36 @@ def _is_one_year(frame: Frame, column: int, texts: Sequence[str]) -> bool:
     return len(texts) > 1 and len(numbers) == 1 and next(iter(numbers)) in YEARS
 
 
-def _numbers_rows(frame: Frame, column: int, texts: dict[int, list[str]], left: Sequence[int], is_text: bool) -> bool:
+def _numbers_rows(frame: Frame, column: int, columns: Columns, left: Sequence[int], is_text: bool) -> bool:
     """Whether a column differs in every row, or counts them up, where others identify rows only together."""
     rows = len(frame.body)
-    if len(left) < 2 or rows < 4 or len(set(texts[column])) < rows or any(len(set(texts[c])) == rows for c in left):
-        return False
     if not is_text:
         numbers = [frame.values[r, column].number for r in frame.body]
         if numbers not in (list(range(rows)), list(range(1, rows + 1))):
             return False
-    return len(set(zip(*(texts[c] for c in left), strict=True))) == rows
+    return _differs(columns, column, left)
 
 
-def _follows(texts: dict[int, list[str]], column: int, left: Sequence[int]) -> bool:
-    """Whether a column follows from all others together and from none alone, and these list every combination once."""
-    own, rows = texts[column], len(texts[column])
-    if len(left) < 2 or len(set(own)) < 2 or any(_determines(texts[c], own) for c in left):
+def _differs(columns: Columns, column: int, left: Sequence[int]) -> bool:
+    """Whether a column differs in every row, and others, which have a text in most rows, do so together only."""
+    rows = columns.rows
+    if len(left) < 2 or rows < 4 or columns.size(column) < rows or any(columns.size(c) == rows for c in left):
         return False
-    if len(set(zip(*(texts[c] for c in left), strict=True))) < rows:
+    return all(columns.texts[c].count("") * 2 < rows for c in left) and columns.differ(left)
+
+
+def _follows(columns: Columns, column: int, left: Sequence[int]) -> bool:
+    """Whether a column follows from all others together and from none alone, and these list every combination once."""
+    if len(left) < 2 or columns.size(column) < 2 or any(columns.says(c, column) for c in left):
+        return False
+    if not columns.differ(left):
         return False
     inner: list[int] = []
     for c in left:  # of columns that go together, the first; less those that follow from one other
-        twins = [k for k in left if k != c and _determines(texts[k], texts[c])]
-        if not any(not _determines(texts[c], texts[k]) or k in inner for k in twins):
+        whole = [k for k in left if k != c and columns.says(k, c)]
+        if not any(not columns.says(c, k) or k in inner for k in whole):
             inner.append(c)
-    return len(inner) > 1 and prod(len(set(texts[c])) for c in inner) <= COMPLETE * rows
-
-
-def _determines(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether one column says what another one holds."""
-    return len(set(zip(first, second, strict=True))) == len(set(first))
+    return len(inner) > 1 and prod(map(columns.size, inner)) <= COMPLETE * columns.rows
 
 
 def _flagged(frame: Frame, column: int, texts: Sequence[str]) -> list[str]:

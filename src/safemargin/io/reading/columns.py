@@ -15,8 +15,9 @@ from safemargin.io.reading.attributes import find_attributes, is_status, status_
 from safemargin.io.reading.codes import without_codes
 from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
-from safemargin.io.reading.frame import YEARS, Frame
+from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
+from safemargin.io.reading.headers import YEARS
 from safemargin.io.reading.values import MONEY
 from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 

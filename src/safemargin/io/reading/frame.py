@@ -14,10 +14,10 @@ from decimal import Decimal
 from safemargin.core import UNBOUNDED, InputError
 from safemargin.io.reading.column_names import NOTES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
+from safemargin.io.reading.headers import names_columns
 from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
-YEARS = range(1800, 2201)
 FOOT = re.compile(
     r"\s*(?:sources?|notes?|n\.?b|quellen?|anmerkung|hinweis|fuente|nota|remarks?|last updated|stand|tables?|figure|"
     r"tabelle|tableau|©|\(c\)|generated|downloaded|extracted|unit|contact|see|for more)\b|\s*[*†‡§©]\s*\S",
@@ -128,7 +128,7 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         head = list(range(top, top + header))
         body_start = top + header
     else:
-        if _names_columns(grid, stated, first, data):
+        if names_columns(grid, stated, first, data):
             first = next((r for r in data if r > first and numeric[r]), first)
         first = _with_gaps_above(grid, stated, width, first)
         head = _head_above(grid, width, first)
@@ -168,45 +168,6 @@ def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int
 
 def _is_short(row: Sequence[Cell]) -> bool:
     return all(len(shown(cell)) < 60 for cell in row)
-
-
-def _names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int, data: Sequence[int]) -> bool:
-    """Whether the first row with numbers is a header of years or of small numbers in order: `Region, 2019, 2020`."""
-    numbers = [value.number for value in stated[first] if value.kind == "number"]
-    if _are_years(numbers) and _left_of_numbers(stated[first]) and any(r > first for r in data):
-        return True
-    above = [r for r in range(first) if sum(cell is not None for cell in grid.rows[r]) > 1]
-    later = [r for r in data if r > first]
-    if not later or any(value.kind in ("gap", "share") for value in stated[first]):
-        return False
-    if any(value.kind == "text" for value in stated[first][1:]) and not above:
-        # Texts where the rows below have numbers: names of columns.
-        texts = [c for c, value in enumerate(stated[first]) if value.kind == "text"]
-        return any(stated[r][c].kind in ("number", "gap") for c in texts for r in later[:3])
-    if len(numbers) < 2 or not all(isinstance(number, int) for number in numbers):
-        return False
-    steps = {int(b or 0) - int(a or 0) for a, b in zip(numbers, numbers[1:], strict=False)}
-    return not above and steps == {1} and stated[first][0].kind in ("text", "empty") and numbers[0] in (0, 1)
-
-
-def _are_years(numbers: Sequence[int | Decimal | None]) -> bool:
-    """Whether numbers are years at one distance, or the same such years block by block.
-
-    >>> _are_years([2019, 2020, 2019, 2020]), _are_years([2019, 2044, 2020])
-    (True, False)
-    """
-    years = [number for number in numbers if isinstance(number, int) and number in YEARS]
-    if len(years) < 2 or len(years) < len(numbers):
-        return False
-    size = next((n for n in range(1, len(years)) if years[n] == years[0]), len(years))
-    steps = {b - a for a, b in zip(years[:size], years[1:size], strict=False)}
-    blocks = {tuple(years[n : n + size]) for n in range(0, len(years), size)}
-    return len(blocks) == 1 and len(steps) == 1 and steps <= {1, -1, 5, 10, 2, 4, 3, -5, -10}
-
-
-def _left_of_numbers(row: Sequence[Value]) -> bool:
-    """Whether all that is beside the numbers of a row is texts, with one or nothing in front of them."""
-    return row[0].kind in ("text", "empty") and all(value.kind in ("text", "empty", "number") for value in row)
 
 
 def _texts(row: Sequence[Cell]) -> list[str]:

@@ -43,7 +43,7 @@ WEAK = re.compile(
     r".+, total|all .+|"
     r".+ insgesamt|.+ zusammen|ensemble .+|.+ ensemble|alle .+|total\(.+\)|whole .+|entire .+|national|"
     r"country|nationwide|"
-    r"world|deutschland|france|sverige|(?:the )?united .+|eu ?-?[0-9]{0,2}|.+ \(total\)|.+ \(all\)|tous "
+    r"world|deutschland|france|sverige|(?:the )?united .+|eu ?-?[0-9]{0,2}(?:_[0-9]{4})?|.+ \(total\)|.+ \(all\)|tous "
     r".+|toutes .+|todos .+|tutti .+)",
     re.I,
 )
