@@ -112,7 +112,15 @@ def has_attributes(columns: Mapping[str, Sequence[str]], counted: Collection[str
     if compared.rows * len(texts) > MOST_LOOKED or len(texts) < 3:
         return False
     left = {c: [k for k in texts if k != c] for c in texts}
-    return any(_differs(compared, c, left[c]) or _follows(compared, c, left[c]) for c in texts)
+    return any(
+        _differs(compared, c, left[c])
+        or _follows(compared, c, left[c])
+        or any(
+            k < c and compared.says(c, k) and compared.says(k, c) and 1 < compared.size(c) * 2 <= compared.rows
+            for k in texts
+        )
+        for c in texts
+    )
 
 
 def is_status(frame: Frame, column: int) -> bool:

@@ -34,6 +34,10 @@ def without_codes(
             continue
         rows = [r for r in frame.body if any(frame.values[r, c].kind != "empty" for c in counts)] or frame.body
         pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in rows}
+        if len(pairs) > 1 and all(a == b for a, b in pairs):
+            kept.remove(second)
+            found.notes.append(f"column {name(second)!r} repeats {name(first)!r}")
+            continue
         pairs -= {pair for pair in pairs if not pair[1]} if ("", "") in pairs else set()
         full = {pair for pair in pairs if all(pair)}
         # A total has no code: a blank beside a label that has none elsewhere.

@@ -42,6 +42,7 @@ SHARES = re.compile(
     r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
     r"proportion|\brate\b|\brates\b|\bratio\b|"
     r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
+    r"\bftes?\b|full.time equivalents?|vollzeitäquiv|\bvzä\b|\betp\b|équivalents? temps plein|"
     r"\bindex\b|\bchange\b|"
     r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b",
     re.I,

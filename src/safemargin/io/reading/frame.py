@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from safemargin.core import UNBOUNDED, InputError
-from safemargin.io.reading.column_names import NOTES, STATUS
+from safemargin.io.reading.column_names import NOTES, SHARES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
 from safemargin.io.reading.headers import names_columns
 from safemargin.io.reading.symbols import own_symbols
@@ -149,14 +149,26 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     again = [r for r in body if grid.rows[r] in names]
     again += [r for r in body[:1] if r not in again and _counts_columns(grid, style, r, body[1:])]
     stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
-    shares = [r for r in body if "share" in stated[r] and not {"number"} & set(stated[r])]
+    shares = [
+        r for r in body
+        if ("share" in stated[r] and not {"number"} & set(stated[r])) or _is_of_rates(grid, style, r, body)
+    ]  # fmt: skip
     notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
-    columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind == "share"}
-    if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in body):
+    columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind in ("share", "number")}
+    rest = [r for r in body if r not in shares]
+    if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in rest):
         return [r for r in body if r not in again], notes
-    notes.append(f"ignored {len(shares)} rows of shares")
+    notes.append(f"ignored {len(shares)} rows of shares, means or rates")
     return [r for r in body if r not in again and r not in shares], notes
+
+
+def _is_of_rates(grid: TextGrid, style: Style, row: int, body: Sequence[int]) -> bool:
+    """Whether a row below others is called a mean or a share, and holds fractions where they have none."""
+    if row == body[0] or not SHARES.search(shown(grid.rows[row][0])):
+        return False
+    numbers = [value.number for value in (read_value(cell, style) for cell in grid.rows[row]) if value.kind == "number"]
+    return any(isinstance(number, Decimal) for number in numbers)
 
 
 def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int]) -> bool:

@@ -14,6 +14,8 @@ def names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int,
     numbers = [value.number for value in stated[first] if value.kind == "number"]
     if _are_years(numbers) and _left_of_numbers(stated[first]) and any(r > first for r in data):
         return True
+    if _are_bands(stated[first]) and not any(sum(c is not None for c in grid.rows[r]) > 1 for r in range(first)):
+        return any(r > first for r in data)
     above = [r for r in range(first) if sum(cell is not None for cell in grid.rows[r]) > 1]
     if len(numbers) == 1 and numbers[0] in YEARS and not above and _is_full_header(grid, stated, first, data):
         return True
@@ -28,6 +30,18 @@ def names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int,
         return False
     steps = {int(b or 0) - int(a or 0) for a, b in zip(numbers, numbers[1:], strict=False)}
     return not above and steps == {1} and stated[first][0].kind in ("text", "empty") and numbers[0] in (0, 1)
+
+
+def _are_bands(row: Sequence[Value]) -> bool:
+    """Whether a row names labels, and bands that rise from a number: `Hours, 0, 1-15, 16-34, 35+, Total`."""
+    values = list(row[1:])
+    while values and values[-1].kind in ("text", "empty"):
+        values.pop()
+    if row[0].kind != "text" or len(values) < 3 or not all(value.kind in ("number", "gap") for value in values):
+        return False
+    lows = [value.number if value.kind == "number" else value.low for value in values]
+    ranges = [value for value in values if value.kind == "gap" and value.low]
+    return len(ranges) > 1 and all((a or 0) < (b or 0) for a, b in zip(lows, lows[1:], strict=False))
 
 
 def _is_full_header(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int, data: Sequence[int]) -> bool:

@@ -31,7 +31,20 @@ MARKS = (
 DELIMITERS = ("\t", ";", "|", ",")
 WESTERN = ("cp1252", "latin_1", "iso8859_15", "mac_roman", "cp850", "cp437", "cp858", "iso8859_14", "iso8859_9")
 MIDDLE = ("cp1250", "iso8859_2")
-LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "iso8859_2", "iso8859_5", "koi8_r", "mac_roman"]
+LIKELY = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1257",
+    "iso8859_2",
+    "iso8859_5",
+    "koi8_r",
+    "cp1255",
+    "cp1256",
+    "mac_roman",
+]
 LIKELY += ["cp850", "shift_jis", "euc_jp", "euc_kr", "gb18030", "big5"]
 _PAGE = re.compile(r"\s*<(?:!doctype|html|table|\?xml|head|body|[a-z:]+>|[A-Za-z:]+ xmlns)", re.I)
 _STATED = re.compile(r"""["']?sep=(.)["']?""", re.I)
