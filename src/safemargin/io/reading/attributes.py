@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from safemargin.core import STATUSES, IntArray
-from safemargin.io.reading.column_names import ATTRIBUTES, HIDDEN_FLAGS, STATUS
+from safemargin.io.reading.column_names import ATTRIBUTES, HIDDEN_FLAGS, NOTES, STATUS
 from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
 from safemargin.io.reading.headers import YEARS
@@ -96,7 +96,8 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
             found.ignored[c] = "numbers the rows"
     for c in [k for k in keys if k in words and k not in found.ignored]:
         left = [k for k in keys if k != c and k not in found.ignored]
-        if _follows(columns, c, left):
+        is_remark = name(c).lower().strip() in NOTES and len(left) > 1 and columns.differ(left)
+        if is_remark or _follows(columns, c, left):
             found.ignored[c] = "follows from the labels"
             found.doubts += _flagged(frame, c, texts[c])
     return found

@@ -79,6 +79,9 @@ def find_cells(
     if any(value.mark for value in values):
         marks = sorted({value.mark for value in values if value.mark})
         found.notes.append(f"ignored the marks {', '.join(marks)} after numbers")
+        bracketed = [mark for mark in (value.mark for value in values) if re.fullmatch(r"\([0-9]+\)", mark)]
+        if len(bracketed) * 2 > len(values) and len(set(bracketed)) > 1:
+            found.doubts.append(f"numbers in brackets such as {bracketed[0]!r} stand after counts, and are not used")
         if any("*" in mark for mark in marks) and any(value.symbol == "*" for value in values):
             found.doubts.append("the sign * stands both after numbers and in place of them")
     return found

@@ -156,6 +156,8 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
     columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind in ("share", "number")}
+    if len(shares) == 1 and sum(kind == "share" for kind in stated[shares[0]]) == 1 and grid.width == 2:
+        shares = [r for r in shares if SHARES.search(shown(grid.rows[r][0]))]  # `7%` among counts may be a slip
     rest = [r for r in body if r not in shares]
     if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in rest):
         return [r for r in body if r not in again], notes

@@ -36,6 +36,7 @@ _FEWER = (
 _BELOW = re.compile(rf"\(?(?:n ?)?(?:<|&lt;|{_FEWER}) ?([0-9]{{1,6}})(?: [^\W\d]{{3,20}})?\)?", re.I)
 _AT_MOST = re.compile(r"\(?(?:≤|<=|=<|&le;|⩽|at most|up to|bis zu|höchstens|au plus) ?([0-9]{1,6})\)?", re.I)
 _RANGE = re.compile(r"[\[(]?([0-9]{1,6}) ?(?:-|–|—|to|bis|à|a|\.\.|…) ?([0-9]{1,6})[\])]?", re.I)
+_OR_FEWER = re.compile(r"([0-9]{1,6}) (?:or (?:fewer|less|under)|oder weniger|ou moins|o menos)", re.I)
 _AT_LEAST = re.compile(r"\(?(?:>=|≥|⩾) ?([0-9]{1,6})\)?|([0-9]{1,6})\+", re.I)
 _SIGN = r"[+−-]?"
 _PLAIN = re.compile(rf"{_SIGN}[0-9]+")
@@ -143,6 +144,8 @@ def _ranged(text: str) -> Value | None:
     if match := _BELOW.fullmatch(text):
         return Value("gap", symbol=text, high=max(int(match[1]) - 1, 0))
     if match := _AT_MOST.fullmatch(text):
+        return Value("gap", symbol=text, high=int(match[1]))
+    if match := _OR_FEWER.fullmatch(text):
         return Value("gap", symbol=text, high=int(match[1]))
     if (match := _RANGE.fullmatch(text)) and int(match[1]) <= int(match[2]):
         return Value("gap", symbol=text, low=int(match[1]), high=int(match[2]))
