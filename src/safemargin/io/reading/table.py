@@ -12,7 +12,6 @@ import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, IntArray, PublishedTable, frozen, label
 
-
 OWN = ("option", "count", "lower", "upper", "status", "is_sum")
 """Names of columns that say what a cell holds; an axis of this name is called `status (axis)`."""
 
