@@ -234,3 +234,20 @@ def test_what_is_no_table_is_said(name: str, content: bytes, words: str, tmp_pat
 def test_numbers_in_brackets_after_counts_are_a_doubt(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("area,n\nA,12 (34)\nB,7 (20)\n")
     assert "in brackets" in safemargin.load(tmp_path / "t.csv").doubts[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"men" "women" "Total"\n"North East" 31 2 33\n"South" 24 61 85\n"West" 44 15 59\n"Total" 99 78 177\n',
+        "% of all,Region,men,women,Total\n18.6,North,31,2,33\n48.0,South,24,61,85\n33.3,West,44,15,59\n,Total,99,78,177\n",
+        "region;sex;n\nNorth;men;31\n;women;2\n;Total;33\nSouth;men;24\n;women;61\n;Total;85\n",
+    ],
+)
+def test_tables_that_suppress_writes_back_can_be_read_and_are_safe(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(text)
+    safemargin.suppress(tmp_path / "t.txt").write(tmp_path / "out")
+    published = tmp_path / "out/published/t-suppressed.txt"
+    found = safemargin.audit(published)
+    assert found.is_safe and not found.doubts, published.read_text()
+    assert len(found.reads[0].gaps) >= 2 and "18.6" not in published.read_text()

@@ -75,7 +75,7 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
     found = Attributes()
     texts = {c: [shown(frame.grid.rows[r][c]) for r in frame.body] for c in range(frame.grid.width) if c not in special}
     measured = [c for c in frame.measured if c in texts and c != count]
-    words = [c for c in texts if c not in frame.measured]
+    words = [c for c in texts if c not in frame.measured and not _is_mostly_numbers(frame, c)]
     for c in measured:
         others = [m for m in frame.measured if m in texts and m != c and m not in found.labels | set(found.ignored)]
         if not others:
@@ -108,6 +108,8 @@ def has_attributes(columns: Mapping[str, Sequence[str]], counted: Collection[str
     said = {text.strip() for text in columns.get("status", ())} - {""}
     if said and not said & set(STATUSES):
         return True
+    if any("" in map(str.strip, of) for name, of in columns.items() if name not in counted):
+        return True  # a blank repeats the label above, or stands for a sum
     texts = {c: of for c, (name, of) in enumerate(columns.items()) if name not in counted}
     compared = Columns(texts)
     if compared.rows * len(texts) > MOST_LOOKED or len(texts) < 3:
@@ -122,6 +124,11 @@ def has_attributes(columns: Mapping[str, Sequence[str]], counted: Collection[str
         )
         for c in texts
     )
+
+
+def _is_mostly_numbers(frame: Frame, column: int) -> bool:
+    """Whether most cells of a column are numbers: then the others may be gaps, or slips."""
+    return sum(frame.values[r, column].kind == "number" for r in frame.body) * 2 > len(frame.body)
 
 
 def is_status(frame: Frame, column: int) -> bool:

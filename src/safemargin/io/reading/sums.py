@@ -39,7 +39,7 @@ STRONG = frozenset(
 )
 """What offices call a sum over all categories; a label of this name that is no sum is an error."""
 WEAK = re.compile(
-    r"(?:(?-i:N)|(?:un)?(?:weighted )?base(?: \(n\))?|basis|"
+    r"(?:(?:un)?(?:weighted )?base(?: \(n\))?|basis|"
     r"t|0|00|000|99|999|_z|both(?: sexes)?|both genders|persons|people|population|total .+|.+ total|"
     r".+, total|all .+|"
     r".+ insgesamt|.+ zusammen|ensemble .+|.+ ensemble|alle .+|total\(.+\)|whole .+|entire .+|national|"

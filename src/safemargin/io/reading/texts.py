@@ -205,10 +205,10 @@ def spaced(lines: list[str]) -> tuple[list[str], str]:
     >>> spaced(["Area   men  women", "North East   1    2", "South   3    4"])[1]
     '\\t'
     """
-    filled = [line for line in lines if line.strip()]
+    filled = [line.rstrip("\r\n") for line in lines if line.strip()]
     quoted = [len(next(csv.reader([line], delimiter=" "))) for line in filled if '"' in line]
     if len(quoted) == len(filled) > 1 and len(set(quoted[1:])) == 1 and quoted[0] in (quoted[-1], quoted[-1] - 1):
-        return lines, " "
+        return ["\t".join(next(csv.reader([line], delimiter=" "))) for line in filled], "\t"
     parted = [re.sub(r"(?<=\S)(?: {2,}|\t)(?=\S)", "\t", line) for line in lines]
     widths = [line.count("\t") for line in parted if line.strip()]
     if widths and max(widths) > 0 and widths.count(max(widths)) * 2 > len(widths):

@@ -24,9 +24,24 @@ SYMBOLS = frozenset(
     "* ** *** x xx xxx c s d z u # † ‡ … . .. ... : :: n/a na n.a. n.a nan null none (d) (s) (x) (c) (z) "
     "(na) (*) [c] [s] "
     "[x] [z] [u] [d] [n] [*] [low] [w] w q (q) / // • ● ■ ? suppressed secret confidential geheim vertraulich "
-    "confidentiel secreto oculto masked redacted hidden #n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
+    "confidentiel secreto oculto masked redacted hidden withheld confid. vertr. "
+    "#n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
     "conf conf. sup supp sup. supp. np n.p. nfp x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
-) | frozenset(["not shown", "too few", "not published", "not available", "no data", "low count", "small count"])
+) | frozenset(
+    [
+        "not shown",
+        "too few",
+        "not published",
+        "not available",
+        "no data",
+        "low count",
+        "small count",
+        "not disclosed",
+        "non diffusé",
+        "k. a.",
+        "data not shown",
+    ]
+)
 """What offices print where a count is not published, in small letters."""
 DASHES = frozenset(["-", "–", "—", "−", "--", "‐", "‑"])
 _FEWER = (
