@@ -240,7 +240,8 @@ def test_numbers_in_brackets_after_counts_are_a_doubt(tmp_path: Path) -> None:
     "text",
     [
         '"men" "women" "Total"\n"North East" 31 2 33\n"South" 24 61 85\n"West" 44 15 59\n"Total" 99 78 177\n',
-        "% of all,Region,men,women,Total\n18.6,North,31,2,33\n48.0,South,24,61,85\n33.3,West,44,15,59\n,Total,99,78,177\n",
+        "% of all,Region,men,women,Total\n18.6,North,31,2,33\n48.0,South,24,61,85\n33.3,West,44,15,59\n"
+        ",Total,99,78,177\n",
         "region;sex;n\nNorth;men;31\n;women;2\n;Total;33\nSouth;men;24\n;women;61\n;Total;85\n",
     ],
 )
