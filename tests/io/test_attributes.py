@@ -252,3 +252,32 @@ def test_tables_that_suppress_writes_back_can_be_read_and_are_safe(text: str, tm
     found = safemargin.audit(published)
     assert found.is_safe and not found.doubts, published.read_text()
     assert len(found.reads[0].gaps) >= 2 and "18.6" not in published.read_text()
+
+
+def test_sheets_of_the_same_table_are_an_axis(tmp_path: Path) -> None:
+    """Men, women and all persons on three sheets: what is suppressed of the women follows from the other two."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    men, women = [(31, 12), (24, 61), (9, 17)], [(8, 22), (2, 14), (33, 19)]
+    persons = [(a + c, b + d) for (a, b), (c, d) in zip(men, women, strict=True)]
+    for name, pairs in (("Men", men), ("Women", women), ("Persons", persons)):
+        sheet = book.create_sheet(name)
+        sheet.append(["Region", "yes", "maybe"])
+        for region, (a, b) in zip(("North", "South", "East"), pairs, strict=True):
+            sheet.append([region, "*" if (name, region) == ("Women", "South") else a, b])
+    book.save(tmp_path / "t.xlsx")
+    read = safemargin.load(tmp_path / "t.xlsx")
+    assert [axis.name for axis in read.axes] == ["Region", "columns", "sheet"]
+    assert read.axes[2].categories == ("Men", "Women")
+    found = safemargin.audit(tmp_path / "t.xlsx").to_json()
+    assert [f["lower"] for a in found["attacks"] if a["attack"] == "suppressed" for f in a["findings"]] == [2]
+
+
+def test_a_column_with_gaps_holds_no_labels(tmp_path: Path) -> None:
+    """Below areas, men and women repeat: columns of gaps are no further labels that tell the rows apart."""
+    rows = [["", "a", "b", "All"], ["Total", "60", "50", "110"], ["  Men", "33", "24", "57"],
+            ["  Women", "27", "26", "53"], ["Urban", "40", "30", "70"], ["  Men", "*", "*", "35"],
+            ["  Women", "*", "*", "35"], ["Rural", "20", "20", "40"],
+            ["  Men", "*", "*", "22"], ["  Women", "*", "*", "18"]]  # fmt: skip
+    assert len(safemargin.load(written(tmp_path / "t.csv", rows)).gaps) == 8

@@ -305,6 +305,8 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
 def _repeats(frame: Frame, column: int) -> bool:
     """Whether a column of numbers repeats its values, as labels do."""
     texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
+    if any(frame.values[r, column].kind in ("gap", "dash") for r in frame.body):
+        return False  # labels are not suppressed
     return "" not in texts and len(set(texts)) * 2 <= len(texts)
 
 

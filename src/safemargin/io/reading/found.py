@@ -15,6 +15,7 @@ from safemargin.core import InputError
 from safemargin.io.combined import Hierarchies
 from safemargin.io.files import MOST_COLUMNS, read_text, require_file, suffix
 from safemargin.io.reading.columns import COUNTS
+from safemargin.io.reading.joined import joined_sheets
 from safemargin.io.reading.labels import ACROSS
 from safemargin.io.reading.options import ReadingOptions, as_reading
 from safemargin.io.reading.read import grids_of, read_grid, read_sheet_table
@@ -171,6 +172,8 @@ def _tables_of(
     if not reads or (failed and len(grids) == 1):
         raise failed[0][1]
     reads = _without_covers(reads)
+    if (one := joined_sheets(reads, reading)) is not None:
+        reads = [one]
     if failed:
         words = [
             f"sheet {grid.sheet!r} is not used: {str(error).partition(': ')[2] or error}" for grid, error in failed
