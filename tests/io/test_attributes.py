@@ -275,7 +275,7 @@ def test_sheets_of_the_same_table_are_an_axis(tmp_path: Path) -> None:
 
 
 def test_a_column_with_gaps_holds_no_labels(tmp_path: Path) -> None:
-    """Below areas, men and women repeat: columns of gaps are no further labels that tell the rows apart."""
+    """Below areas, men and women repeat: columns of gaps are no further labels by which rows differ."""
     rows = [["", "a", "b", "All"], ["Total", "60", "50", "110"], ["  Men", "33", "24", "57"],
             ["  Women", "27", "26", "53"], ["Urban", "40", "30", "70"], ["  Men", "*", "*", "35"],
             ["  Women", "*", "*", "35"], ["Rural", "20", "20", "40"],

@@ -13,8 +13,8 @@ _CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}|[A-Z]{1,3}")
 
 
 @dataclass
-class Told:
-    """What columns of codes tell: by label its code, notes, doubts."""
+class CodesFound:
+    """What columns of codes say: by label its code, notes, doubts."""
 
     code_of: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -23,12 +23,12 @@ class Told:
 
 def without_codes(
     frame: Frame, labels: Sequence[int], counts: Sequence[int], name: Callable[[int], str]
-) -> tuple[list[int], Told]:
+) -> tuple[list[int], CodesFound]:
     """The label columns less those that say of every row the same as another one: `E06000001` beside `Hartlepool`.
 
     Two columns are one axis if each label of one goes with one label of the other. The one with names stays.
     """
-    kept, found = list(labels), Told()
+    kept, found = list(labels), CodesFound()
     for first, second in combinations(labels, 2):
         if first not in kept or second not in kept or len(kept) < 2:
             continue

@@ -110,11 +110,11 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
     else:
         _by_itself(frame, found, texts, measured, plain)
     if not labels:
-        found.labels, told = without_codes(frame, found.labels, found.counts, found.name)
+        found.labels, beside_names = without_codes(frame, found.labels, found.counts, found.name)
         found.code_of, found.notes, found.doubts = (
-            told.code_of,
-            [*found.notes, *told.notes],
-            [*found.doubts, *told.doubts],
+            beside_names.code_of,
+            [*found.notes, *beside_names.notes],
+            [*found.doubts, *beside_names.doubts],
         )
     if not found.counts and found.ends is None:
         raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")

@@ -185,9 +185,9 @@ def _tables_of(
 
 
 def _without_covers(reads: list[ReadTable]) -> list[ReadTable]:
-    """The sheets of a workbook less those that list contents or tell whom to call, with a note on another one.
+    """The sheets of a workbook less those that list contents, or state whom to call, with a note on another one.
 
-    A sheet without a name of that kind is left out only if it holds one number, and that is a doubt.
+    A sheet without a name of that kind is skipped only if it holds one number, and that is a doubt.
     """
     large = [read for read in reads if len(read.cells.lower) >= SMALL]
     kept = list(reads)

@@ -24,7 +24,8 @@ SYMBOLS = frozenset(
     "* ** *** x xx xxx c s d z u # † ‡ … . .. ... : :: n/a na n.a. n.a nan null none (d) (s) (x) (c) (z) "
     "(na) (*) [c] [s] "
     "[x] [z] [u] [d] [n] [*] [low] [w] w q (q) / // • ● ■ ? suppressed secret confidential geheim vertraulich "
-    "confidentiel secreto oculto masked redacted hidden withheld confid. vertr. "
+    "confidentiel secreto oculto masked redacted hidden with"
+    "held confid. vertr. "
     "#n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
     "conf conf. sup supp sup. supp. np n.p. nfp x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
 ) | frozenset(
