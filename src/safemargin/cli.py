@@ -80,7 +80,7 @@ MENU = {
     "Research": {
         "aggregate": MenuEntry("aggregate.cli:aggregate", "Add up clients' answers that nobody sees"),
         "outcome": MenuEntry("voting.cli:outcome", "How private the exact result of a vote is"),
-        "rules": MenuEntry("voting.cli:rules", "Rank voting rules by how private their winner is"),
+        "rules": MenuEntry("voting.rules_cli:rules", "Rank voting rules by how private their winner is"),
     },
 }
 """Every command in the order of the help. A module is loaded only for its own command."""
@@ -135,7 +135,7 @@ class _Command(TyperCommand):
             name, value = param.opts[0], ctx.params.get(param.name or "")
             numbers = [n for n in (value if isinstance(value, list | tuple) else [value]) if isinstance(n, int | float)]
             if _times_given(param, given) > 1:
-                raise InputError(f"{name}: given twice, and only the last would count; give it once, as in {name} a,b")
+                raise InputError(f"{name}: given twice, and only the last would count; give it once")
             if texts.get(name) == "" and value == "" and name not in MAY_BE_EMPTY:
                 raise InputError(f"{name} '': give a value, or remove it")
             if numbers and not texts.get(name, "").isascii():

@@ -20,6 +20,7 @@ from safemargin.noise.differencing import changes, nested
 from safemargin.noise.laws import keyed_gap_law
 from safemargin.noise.layout import Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaged, averaging, fitting
+from safemargin.noise.noise_law import named_law
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import SIMULATED, bounded_law, noise_of, reference_ptable, request
 
@@ -249,7 +250,7 @@ def test_two_releases_of_almost_the_same_people() -> None:
             assert old.noisy is not None and new.noisy is not None
             printed = np.where((truth[kept] != then[kept]).ravel(), new.noisy, old.noisy)
             now.append(noisy_table(old.name, old.axes, truth[kept], printed))
-        for one in changes(lay_out(now), lay_out(before), 0.5):
+        for one in changes(lay_out(now), lay_out(before), named_law("gaussian", 0.5)):
             mine = {"a": "a2", "b": "b1", "c": "c3"}
             assert all(mine[axis] == name for axis, name in one.cell), "nothing is claimed where nothing changed"
             if one.cell == (("b", "b1"),):
@@ -263,7 +264,7 @@ def test_releases_must_have_the_same_cells() -> None:
     one = lay_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
     other = lay_out([noisy_table("b", ["b"], np.array([4, 5]), np.array([4, 6]))])
     with pytest.raises(InputError, match="different categories"):
-        changes(one, other, 1.0)
+        changes(one, other, named_law("gaussian", 1.0))
 
 
 def test_files_with_noise_are_read(tmp_path: Path) -> None:

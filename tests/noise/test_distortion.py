@@ -101,11 +101,11 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     shown = run(*given, "--variance", "2", "--bound", "5", "--out", tmp_path / "p.html")
     assert "Single counts off" in shown.out and (tmp_path / "p.html").read_text().count("<figure") == 2
     for arguments, said in (
-        (["--epsilon", "1", "--variance", "2"], "give epsilon, or variance with bound"),
-        (["--count", "U", "--epsilon", "1"], "U"),
-        (["--count", "name", "--epsilon", "1"], "is not a number"),
+        (["T", "--epsilon", "1", "--variance", "2"], "give epsilon, or variance with bound"),
+        (["U", "--epsilon", "1"], "U"),
+        (["name", "--epsilon", "1"], "is not a number"),
     ):
-        assert said in run(*given, *arguments).err
+        assert said in run("noise", "distort", path, "--count", *arguments).err
     path.write_text("name,T,U\nA,3,-1\nB,30,31\n")
     released: Any = run(
         *given, "--printed", "U", "--name", "name", "--variance", "2", "--bound", "5", "--json"

@@ -176,10 +176,10 @@ def test_the_same_people_get_the_same_noise(run: Run, tmp_path: Path) -> None:
     assert run("noise", "key", secret, "--json").document["file"] == str(secret)
     assert os.stat(secret).st_mode & 0o077 == 0
     assert run("noise", "key", secret).code == 2, "a secret is never overwritten"
-    common = ("--id", "person", "--secret", secret, "--variance", 2, "--bound", 5, "--json")
+    common = ("--id", "person", "--variance", 2, "--bound", 5, "--json", "--secret")
 
     def table(path: Path, by: str, *more: object) -> dict[tuple[tuple[str, str], ...], int]:
-        ran = run("noise", "perturb", path, "--by", by, *common, *more)
+        ran = run("noise", "perturb", path, "--by", by, *common, secret, *more)
         assert ran.code == 0, ran.err
         document = json.loads(ran.out)
         return {
@@ -196,9 +196,7 @@ def test_the_same_people_get_the_same_noise(run: Run, tmp_path: Path) -> None:
     assert table(tmp_path / "later.csv", "district,sex", *hierarchy) == one
     (tmp_path / "secret2.key").write_text("another secret of enough letters")
     (tmp_path / "secret2.key").chmod(0o600)
-    ran = run(
-        "noise", "perturb", file, "--by", "district,sex", *common, "--secret", tmp_path / "secret2.key", *hierarchy
-    )
+    ran = run("noise", "perturb", file, "--by", "district,sex", *common, tmp_path / "secret2.key", *hierarchy)
     assert [each["count"] for each in json.loads(ran.out)["cells"]] != list(one.values())
 
 

@@ -169,7 +169,7 @@ def attack(
         noise = named_law("gaussian", spread) if revealed.keyed > KEYED else likely_law(layout, spread, bound)
     attacks = {
         "averaging": tuple(averaging(layout, spread, targets, noise)),
-        "fitting": tuple(fitting(layout, spread)),
+        "fitting": tuple(fitting(layout, spread, noise)),
         "exploiting": () if known is None else tuple(exploiting(layout, known)),
         "differencing": tuple(nested(layout, spread, noise)),
     }
@@ -177,9 +177,9 @@ def attack(
         both = lay_out([*shown, *earlier])  # one list of categories for both releases
         now = replace(both, blocks=both.blocks[: len(layout.blocks)])
         then = replace(both, blocks=both.blocks[len(layout.blocks) :])
-        attacks["changes"] = tuple(changes(now, then, spread))
+        attacks["changes"] = tuple(changes(now, then, noise))
     if sheets := [sheet for item in tables if (sheet := weighted_sheet(item)) is not None]:
-        attacks["weights"] = tuple(guess for sheet in sheets for guess in from_weights(sheet, count, option, spread))
+        attacks["weights"] = tuple(guess for sheet in sheets for guess in from_weights(sheet, count, option, noise))
     if later := successive(layout, spread, confidence, [*attacks["averaging"], *attacks["fitting"]], noise):
         attacks["successive"] = later
     names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
@@ -203,7 +203,7 @@ def successive(
     least = 1.0
     for round_ in range(MOST_ROUNDS):
         if round_:
-            guesses = [*averaging(layout, variance, None, law), *fitting(layout, variance)]
+            guesses = [*averaging(layout, variance, None, law), *fitting(layout, variance, law)]
         sure = {guess.cell: guess for guess in guesses if guess.confidence >= confidence}
         new = {cell: guess for cell, guess in sure.items() if cell not in known}
         if not new:

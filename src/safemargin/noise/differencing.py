@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.core import JOINER, InputError, row_keys
-from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
+from safemargin.noise.layout import Layout, LayoutBlock, Recovered
 from safemargin.noise.noise_law import AttackLaw, named_law
 
 BOTH = 2
@@ -65,7 +65,7 @@ def _subtracted(layout: Layout, wide: LayoutBlock, narrow: LayoutBlock, axis: in
     return recovered
 
 
-def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
+def changes(now: Layout, before: Layout, law: AttackLaw) -> list[Recovered]:
     """How many people every printed count gained or lost since an earlier release with the same cells.
 
     Where the same participants have the same noise, counts that did not change print the same and add no noise to a
@@ -78,7 +78,7 @@ def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
     if not blocks:
         raise InputError("the releases share no table with the same cells")
     layout = replace(now, blocks=tuple(blocks))
-    return [recovered for block in blocks for recovered in _gains(layout, block, variance)]
+    return [recovered for block in blocks for recovered in _gains(layout, block, law)]
 
 
 def _difference(block: LayoutBlock, before: Layout) -> LayoutBlock | None:
@@ -91,12 +91,11 @@ def _difference(block: LayoutBlock, before: Layout) -> LayoutBlock | None:
     return None
 
 
-def _gains(layout: Layout, block: LayoutBlock, variance: float) -> list[Recovered]:
+def _gains(layout: Layout, block: LayoutBlock, law: AttackLaw) -> list[Recovered]:
     """The gain of every cell of one table that some representation shows to have changed."""
     sizes = layout.sizes(block.axes)
     keys = row_keys(block.codes, sizes)
     order = np.argsort(keys)
-    means, precision = np.zeros(len(keys)), np.zeros(len(keys))
     wanted = [block.listed(axis) for axis in block.axes]
     finer = [other for other in layout.blocks if set(block.axes) <= set(other.axes)]
     sums = [part for other in finer if (part := layout.summed(other, block.axes, wanted)) is not None]
@@ -104,24 +103,22 @@ def _gains(layout: Layout, block: LayoutBlock, variance: float) -> list[Recovere
     changed = np.zeros(len(keys), dtype=bool)
     for part in sums:
         changed |= np.isin(keys, part.keys[part.noisy > 0])
-    for part in sums:
+    gains, terms = (np.zeros((len(keys), len(sums)), dtype=np.int64) for _ in range(2))
+    for number, part in enumerate(sums):
         places = np.minimum(np.searchsorted(keys[order], part.keys), len(keys) - 1)
         shown = keys[order][places] == part.keys
         rows = order[places[shown]]
         # A sum that prints the same may hide a change by its noise: it counts as one noisy difference.
-        worth = 1 / np.maximum(part.noisy[shown], BOTH)
-        means[rows] += part.values[shown] * worth
-        precision[rows] += worth
+        gains[rows, number], terms[rows, number] = part.values[shown], np.maximum(part.noisy[shown], BOTH)
     rows = np.flatnonzero(changed)
-    gains = means[rows] / precision[rows]
-    sure = certainty(gains - np.rint(gains), np.sqrt(variance / precision[rows]))
+    values, sure = law.posterior(gains[rows], terms[rows], signed=True)
     return [
         Recovered(
             "differencing",
             layout.cell(block.axes, block.codes[row].tolist()),
-            int(gain),
+            gain,
             chance,
             int(block.values[row]),
         )
-        for row, gain, chance in zip(rows.tolist(), np.rint(gains).tolist(), sure.tolist(), strict=True)
+        for row, gain, chance in zip(rows.tolist(), values.tolist(), sure.tolist(), strict=True)
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.core import BoolArray, FloatArray, Group, InputError, IntArray, PublishedTable, grouped, label, row_keys
+from safemargin.core import BoolArray, Group, InputError, IntArray, PublishedTable, grouped, label, row_keys
 
 OPTION = "option"
 WIDE = "\0"
@@ -370,13 +370,3 @@ def _noisy(tuples: Tuples, least: int) -> BoolArray:
     """Which have noise, and only parts of at least this size."""
     fits: BoolArray = (tuples.terms > 0) & (tuples.least >= least)
     return fits
-
-
-def certainty(distance: FloatArray, spread: FloatArray) -> FloatArray:
-    """How likely the nearest integer is the true one: Gaussian noise of this spread, all integers equally likely."""
-    steps = np.arange(-40, 41)  # beyond 40 the terms matter only if nothing is certain anyway
-    with np.errstate(under="ignore"):
-        # Relative to the nearest integer, whose term is 1: a small spread cannot make all terms vanish.
-        weights = np.exp(-0.5 * ((distance[:, None] + steps) ** 2 - distance[:, None] ** 2) / spread[:, None] ** 2)
-    chances: FloatArray = 1 / weights.sum(axis=1)
-    return chances

@@ -13,16 +13,18 @@ shares what tables have in common. It has three forms, all of them least squares
 What is left (effects need complete tables with noise on every count) is left to averaging.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 from math import prod
 
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, row_keys
-from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
+from safemargin.noise.layout import Layout, LayoutBlock, Recovered
 from safemargin.noise.noise_law import AttackLaw, named_law
+from safemargin.noise.weighted_law import NoiseWeights, likeliest
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Means:
     sums: IntArray
     terms: IntArray
     """Sums by row and representation, and how many noisy counts are in each; none where there is no representation."""
+    tables: tuple[int, ...]
+    """The number of the table of every representation."""
 
 
 def averaged(layout: Layout, axes: Sequence[str]) -> Means:
@@ -58,6 +62,8 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     known, exact = np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
     printed: list[int | None] = [None] * len(keys)
     sums, terms = (np.zeros((len(keys), len(pairs)), dtype=np.int64) for _ in range(2))
+    number_of = {id(block): number for number, block in enumerate(layout.blocks)}
+    tables = tuple(number_of[id(block)] for block, _ in pairs)
     for number, (block, part) in enumerate(pairs):
         rows = np.searchsorted(keys, part.keys)
         codes[rows] = part.codes
@@ -73,7 +79,7 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(known, exact, weighted / precision)
         ratios = np.where(known, 0.0, 1 / precision)
-    return Means(axes, codes, tuple(printed), means, ratios, sums, terms)
+    return Means(axes, codes, tuple(printed), means, ratios, sums, terms, tables)
 
 
 def averaging(
@@ -105,12 +111,13 @@ MOST_UNKNOWN = 1000
 """Unknown counts up to which nested tables are fitted whatever their form; the projection takes a second or two."""
 
 
-def fitting(layout: Layout, variance: float) -> list[Recovered]:
-    """The nearest integer to the best linear estimate of every printed count."""
+def fitting(layout: Layout, variance: float, law: AttackLaw | None = None) -> list[Recovered]:
+    """The likeliest count behind the best linear estimate of every printed one, by the law of the noise left in it."""
+    law = law or named_law("gaussian", variance)
     if not layout.is_flat(layout.categories):
         nested = project_lattice(layout) or project(layout)
         if nested is not None:
-            return _rounded(layout, nested, variance)
+            return _likeliest_rows(layout, nested, law)
     recovered = []
     cache: dict[tuple[str, ...], tuple[Means, Dense | None]] = {}
     for axes in sorted({block.axes for block in layout.blocks}, key=lambda names: (len(names), names)):
@@ -124,36 +131,44 @@ def fitting(layout: Layout, variance: float) -> list[Recovered]:
         fitted = _fitted(layout, axes, {chosen: cache[chosen][1] for chosen in subsets})
         if fitted is None:
             continue
-        estimates, ratio = fitted
-        value = np.rint(estimates)
-        sure = certainty((estimates - value).ravel(), np.full(value.size, np.sqrt(ratio * variance)))
+        weights = _weights(layout, axes, {chosen: cache[chosen][0] for chosen in subsets})
+        values, sure = likeliest(law, fitted[0].ravel(), weights)
         means = cache[axes][0]
         printed = dict(zip(row_keys(means.codes, layout.sizes(axes)).tolist(), means.printed, strict=True))
-        for number, (guess, chance) in enumerate(zip(value.ravel().tolist(), sure.tolist(), strict=True)):
-            cell = layout.cell(axes, [int(code) for code in np.unravel_index(number, value.shape)])
-            recovered.append(Recovered("fitting", cell, max(0, int(guess)), chance, printed[number]))
+        for number, (guess, chance) in enumerate(zip(values.tolist(), sure.tolist(), strict=True)):
+            cell = layout.cell(axes, [int(code) for code in np.unravel_index(number, fitted[0].shape)])
+            recovered.append(Recovered("fitting", cell, guess, chance, printed[number]))
     return recovered
 
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Estimates of the rows of tables, and their variances in units of one count's noise."""
+    """Estimates of the rows of tables, and how every noisy count weighs in them."""
 
     blocks: tuple[LayoutBlock, ...]
     estimates: tuple[FloatArray, ...]
-    ratios: tuple[FloatArray, ...]
+    weights: Callable[[int, int], NoiseWeights]
+    """By the number of the table and its row."""
 
 
-def _rounded(layout: Layout, fit: LinearFit, variance: float) -> list[Recovered]:
-    recovered: dict[tuple[tuple[str, str], ...], Recovered] = {}
-    for block, estimates, ratios in zip(fit.blocks, fit.estimates, fit.ratios, strict=True):
-        value = np.rint(estimates)
-        sure = certainty(estimates - value, np.sqrt(np.maximum(ratios * variance, 1e-12)))
+def _likeliest_rows(layout: Layout, fit: LinearFit, law: AttackLaw) -> list[Recovered]:
+    alike: dict[bytes, tuple[NoiseWeights, list[tuple[int, int]]]] = {}
+    seen = set()
+    for number, block in enumerate(fit.blocks):
         for row in np.flatnonzero(block.noised).tolist():
             cell = layout.cell(block.axes, block.codes[row].tolist())
-            guess = Recovered("fitting", cell, max(0, int(value[row])), float(sure[row]), int(block.values[row]))
-            recovered.setdefault(cell, guess)
-    return list(recovered.values())
+            if cell not in seen:  # a table that is printed twice says the same of a count both times
+                seen.add(cell)
+                weights = fit.weights(number, row)
+                alike.setdefault(weights.key, (weights, []))[1].append((number, row))
+    recovered = {}
+    for weights, places in alike.values():  # rows with equal weights have one law
+        values, sure = likeliest(law, np.array([fit.estimates[number][row] for number, row in places]), weights)
+        for (number, row), guess, chance in zip(places, values.tolist(), sure.tolist(), strict=True):
+            block = fit.blocks[number]
+            cell = layout.cell(block.axes, block.codes[row].tolist())
+            recovered[number, row] = Recovered("fitting", cell, guess, chance, int(block.values[row]))
+    return [recovered[place] for place in sorted(recovered)]
 
 
 def project_lattice(layout: Layout) -> LinearFit | None:
@@ -184,15 +199,20 @@ def project_lattice(layout: Layout) -> LinearFit | None:
         values[node], filled[node] = block.values, True
     if not filled.all():
         return None
-    ratios = np.ones(shape)
+    hats = []
     for a, (axis, own) in enumerate(zip(axes, nodes, strict=True)):
         names = sorted(layout.everybody(axis))
         groups = [frozenset(names) if code < 0 else layout.members[axis][code] for code in own]
         matrix = np.array([[name in group for name in names] for group in groups], dtype=float)
         hat = matrix @ np.linalg.pinv(matrix)
         values = np.moveaxis(np.tensordot(hat, values, axes=(1, a)), 0, a)
-        ratios = ratios * np.diag(hat).reshape([-1 if b == a else 1 for b in range(len(axes))])
-    return LinearFit(blocks, tuple(values[node] for node in places), tuple(ratios[node] for node in places))
+        hats.append([NoiseWeights.of(row) for row in hat])
+
+    def weights(number: int, row: int) -> NoiseWeights:
+        own = [hat[int(column[row])] for hat, column in zip(hats, places[number], strict=True)]
+        return reduce(NoiseWeights.times_each, own, NoiseWeights.of(np.ones(1)))
+
+    return LinearFit(blocks, tuple(values[node] for node in places), weights)
 
 
 def project(layout: Layout) -> LinearFit | None:
@@ -223,7 +243,7 @@ def project(layout: Layout) -> LinearFit | None:
     matrix = np.concatenate(designs)[:, occupied].astype(float)
     printed = np.concatenate([block.values for block in blocks]).astype(float)
     noisy = np.concatenate([block.noised for block in blocks]) == 1
-    estimates, ratios = printed.copy(), np.zeros(len(printed))
+    estimates = printed.copy()
     # Exact counts are equations: tables are one that fulfils them plus anything that changes none of them.
     _, sizes, rotation = np.linalg.svd(matrix[~noisy], full_matrices=True)
     free = rotation[int((sizes > 1e-9).sum()) :].T
@@ -231,9 +251,13 @@ def project(layout: Layout) -> LinearFit | None:
     basis, sizes, _ = np.linalg.svd(matrix[noisy] @ free, full_matrices=False)
     basis = basis[:, : int((sizes > 1e-9).sum())]
     estimates[noisy] = start + basis @ (basis.T @ (printed[noisy] - start))
-    ratios[noisy] = (basis**2).sum(axis=1)
-    ends = np.cumsum([len(block.codes) for block in blocks])[:-1]
-    return LinearFit(blocks, tuple(np.split(estimates, ends)), tuple(np.split(ratios, ends)))
+    ends = np.cumsum([0, *(len(block.codes) for block in blocks)])
+    place = np.cumsum(noisy) - 1
+
+    def weights(number: int, row: int) -> NoiseWeights:
+        return NoiseWeights.of(basis @ basis[place[ends[number] + row]])
+
+    return LinearFit(blocks, tuple(np.split(estimates, ends[1:-1])), weights)
 
 
 def _complete(layout: Layout, means: Means) -> Dense | None:
@@ -263,3 +287,23 @@ def _fitted(layout: Layout, axes: Sequence[str], known: Mapping[tuple[str, ...],
         estimate = estimate + share * effect.reshape(shape)
         ratio += worth * share**2 * float(np.prod([1 - 1 / sizes[axis] for axis in chosen]))
     return (estimate, ratio) if ratio > 0 else None
+
+
+def _weights(layout: Layout, axes: Sequence[str], means: Mapping[tuple[str, ...], Means]) -> NoiseWeights:
+    """How noisy counts weigh in the sum of all effects of a cell: by their table, and the axes on which both agree."""
+    sizes = dict(zip(layout.categories, layout.sizes(tuple(layout.categories)), strict=True))
+    shares: dict[int, dict[tuple[str, ...], float]] = {}
+    for chosen, effect in means.items():
+        if effect.ratios[0] > 0:
+            spread = float(effect.ratios[0]) / prod(sizes[axis] for axis in axes if axis not in chosen)
+            for table, terms in zip(effect.tables, effect.terms[0].tolist(), strict=True):
+                shares.setdefault(table, {})[chosen] = spread / terms if terms else 0.0
+    values, times = [], []
+    for table, by_effect in shares.items():
+        common = [axis for axis in layout.blocks[table].axes if axis in axes]
+        others = prod(sizes[axis] for axis in layout.blocks[table].axes if axis not in axes)
+        for agreed in (set(some) for size in range(len(common) + 1) for some in combinations(common, size)):
+            effects = ((share, [(axis in agreed) - 1 / sizes[axis] for axis in of]) for of, share in by_effect.items())
+            values.append(sum(share * prod(signs) for share, signs in effects))
+            times.append(others * prod(sizes[axis] - 1 for axis in common if axis not in agreed))
+    return NoiseWeights.of(np.array(values), np.array(times, dtype=np.int64))

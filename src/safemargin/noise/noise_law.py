@@ -47,6 +47,8 @@ BOUNDS = 10
 """Bounds from the least possible up that are tried where the law is not given."""
 DOUBT = 0.01
 """Chance that noise exceeds a bound which was inferred."""
+FREQUENCIES = 1 << 13
+"""Frequencies at which the characteristic function of a law is kept; between them it is interpolated."""
 MOST_TERMS = 40
 """Noisy counts in a gap from which on gaps are not used to choose a law: all laws look alike there."""
 
@@ -58,6 +60,19 @@ class AttackLaw:
     name: str
     chances: FloatArray
     _sums: dict[int, FloatArray] = field(default_factory=dict, compare=False, repr=False)
+    _waves: list[FloatArray] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def waves(self) -> FloatArray:
+        """The characteristic function of the noise on one count, at `FREQUENCIES` frequencies from 0 to pi."""
+        if not self._waves:
+            middle = len(self.chances) // 2
+            angles = np.linspace(0, math.pi, FREQUENCIES)
+            found = np.full(FREQUENCIES, float(self.chances[middle]))
+            for size in range(1, middle + 1):  # the noise is symmetric, so that sines cancel out
+                found += 2 * float(self.chances[middle + size]) * np.cos(size * angles)
+            self._waves.append(found)
+        return self._waves[0]
 
     @property
     def variance(self) -> float:
@@ -88,11 +103,16 @@ class AttackLaw:
         return self._sums[terms]
 
     def posterior(
-        self, sums: Sequence[Sequence[int]] | IntArray, terms: Sequence[Sequence[int]] | IntArray
+        self,
+        sums: Sequence[Sequence[int]] | IntArray,
+        terms: Sequence[Sequence[int]] | IntArray,
+        *,
+        signed: bool = False,
     ) -> tuple[IntArray, FloatArray]:
         """The likeliest true count of every row and its chance; columns are sums of `terms` noisy counts each.
 
-        A sum of no terms (0) is not there. Counts that the law cannot explain have chance 0.
+        A sum of no terms (0) is not there. Counts that the law cannot explain have chance 0. With `signed`, what is
+        sought is a difference of counts, which may be below 0.
         """
         shown, often = np.asarray(sums, dtype=np.int64), np.asarray(terms, dtype=np.int64)
         weights = np.divide(1.0, often, out=np.zeros(often.shape), where=often > 0)
@@ -100,7 +120,7 @@ class AttackLaw:
         centre = np.rint((shown * weights).sum(axis=1) / precision).astype(np.int64)
         reach = math.ceil(8 * math.sqrt(self.variance / max(float(precision.min(initial=1.0)), 1e-12))) + 8
         window = np.arange(-min(reach, MOST_WINDOW), min(reach, MOST_WINDOW) + 1)
-        logs = np.where(centre[:, None] + window >= 0, 0.0, -np.inf)
+        logs = np.where(signed | (centre[:, None] + window >= 0), 0.0, -np.inf)
         for column in range(shown.shape[1]):
             for number in np.unique(often[:, column]).tolist():
                 rows = np.flatnonzero(often[:, column] == number)
@@ -114,7 +134,8 @@ class AttackLaw:
         with np.errstate(under="ignore"):
             total = np.exp(logs - np.where(possible, top, 0.0)[:, None]).sum(axis=1)
         sure = np.divide(1.0, total, out=np.zeros(len(total)), where=possible)
-        return np.maximum(centre + np.where(possible, window[best], 0), 0), sure
+        found = centre + np.where(possible, window[best], 0)
+        return found if signed else np.maximum(found, 0), sure
 
 
 def named_law(name: str, variance: float, bound: int | None = None) -> AttackLaw:

@@ -13,6 +13,7 @@ import numpy as np
 from safemargin.core import RESERVED, FloatArray, InputError, IntArray
 from safemargin.io import TOTAL, Sheet, read_sheet
 from safemargin.noise.layout import Recovered
+from safemargin.noise.noise_law import AttackLaw
 
 WEIGHTED = "weighted"
 PRINTED_DECIMALS = 6
@@ -30,7 +31,7 @@ def weighted_sheet(table: object) -> Sheet | None:
     return sheet if WEIGHTED in sheet.columns else None
 
 
-def from_weights(sheet: Sheet, count: str, option: str, variance: float) -> list[Recovered]:
+def from_weights(sheet: Sheet, count: str, option: str, law: AttackLaw) -> list[Recovered]:
     """Every count that the exact mean weight of its cell discloses; none if weights do not depend on counts."""
     axes = sorted(name for name in sheet.columns if name not in {*RESERVED, WEIGHTED, count, option})
     try:
@@ -39,7 +40,7 @@ def from_weights(sheet: Sheet, count: str, option: str, variance: float) -> list
     except ValueError:
         raise InputError(f"{sheet.path}: columns {count!r} and {WEIGHTED!r} must hold numbers") from None
     rows = [row for row, (number, sum_) in enumerate(zip(printed, weighted, strict=True)) if number > 0 and sum_ > 0]
-    tried = [_explained([(printed[row], weighted[row]) for row in rows], 10**digits, variance) for digits in DECIMALS]
+    tried = [_explained([(printed[row], weighted[row]) for row in rows], 10**digits, law) for digits in DECIMALS]
     odds, guesses = max(tried, key=lambda outcome: outcome[0], default=(0.0, []))
     if odds < math.log(ODDS):
         return []
@@ -55,7 +56,7 @@ def from_weights(sheet: Sheet, count: str, option: str, variance: float) -> list
     ]
 
 
-def _explained(cells: Sequence[tuple[int, float]], unit: int, variance: float) -> tuple[float, list[tuple[int, float]]]:
+def _explained(cells: Sequence[tuple[int, float]], unit: int, law: AttackLaw) -> tuple[float, list[tuple[int, float]]]:
     """Logarithm of the odds for exact means of weights in `1 / unit`, and the likeliest count of every cell.
 
     Where weights do not depend on counts, the odds have mean 1, so that they exceed a million once in a million.
@@ -67,7 +68,7 @@ def _explained(cells: Sequence[tuple[int, float]], unit: int, variance: float) -
         # The printed number is rounded, and so is the mean that is computed from it.
         slack = numbers * (0.6 * 10.0**-PRINTED_DECIMALS / printed) * unit + 1e-9 * np.abs(sums)
         fits = np.abs(sums - np.rint(sums)) <= slack
-        chances = _near(numbers, printed, variance)
+        chances = _near(numbers, printed, law)
         odds += math.log(max(float(chances[fits].sum()), 1e-300)) - math.log(max(float(fits.mean()), 1e-300))
         likely = np.where(fits, chances, 0.0)
         total = float(likely.sum())
@@ -76,8 +77,8 @@ def _explained(cells: Sequence[tuple[int, float]], unit: int, variance: float) -
     return odds, guesses
 
 
-def _near(numbers: IntArray, printed: int, variance: float) -> FloatArray:
-    """How likely each count is beforehand: Gaussian noise about the printed one."""
-    weights: FloatArray = np.exp(-((numbers - printed) ** 2) / (2 * variance))
-    weights /= weights.sum()
-    return weights
+def _near(numbers: IntArray, printed: int, law: AttackLaw) -> FloatArray:
+    """How likely each count is beforehand: the noise on the printed one."""
+    chances: FloatArray = np.exp(law.log_chance(printed - numbers, 1))
+    total = chances.sum()
+    return chances / total if total > 0 else np.full(len(numbers), 1 / len(numbers))

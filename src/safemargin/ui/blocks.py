@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SCHEMA = 1
-"""Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
+"""Version of the JSON documents (`docs/json.md`); a change of meaning raises it."""
 UNNAMED_COUNT = "count"
 """Key of a group's only count where the tables have no options."""
 Document = dict[str, Any]
