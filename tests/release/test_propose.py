@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safemargin import init
+from safemargin import init, release
 from safemargin.core import InputError, Table
 from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
@@ -261,3 +261,95 @@ def test_what_was_decided_or_thought_is_the_answer_and_what_people_are_is_an_axi
     rows = "\n".join(f"{'ab'[n % 2]},{'cd'[n // 2 % 2]},{'ef'[n // 4 % 2]}" for n in range(80))
     (tmp_path / "data.csv").write_text(f"{header}\n{rows}\n")
     assert f'answer = "{answer}"' in init(tmp_path / "data.csv").to_text()
+
+
+def answers_to(*columns: str, values: str = "12345", rows: int = 600, seed: int = 4) -> list[dict[str, str]]:
+    """Rows with a random value in every column."""
+    draw = random.Random(seed)
+    return [{name: draw.choice(values) for name in columns} for _ in range(rows)]
+
+
+def test_what_people_chose_is_a_question_beside_a_battery_and_never_an_axis(tmp_path: Path) -> None:
+    """An axis is public: the vote by which attitudes are counted would be. The other options are written beside it."""
+    rows = [
+        {"site": "NS"[n % 2], "votefinal": "Red Blue Other".split()[n % 3], **row}
+        for n, row in enumerate(answers_to("economy", "health", "schools"))
+    ]
+    path = write_csv(tmp_path / "panel.csv", rows)
+    text = init(path).write(tmp_path / "project.toml").read_text()
+    project = tomllib.loads(text)
+    assert project["data"]["answers"] == ["economy", "health", "schools", "votefinal"]
+    assert project["questions"]["votefinal"]["options"] == ["Blue", "Other", "Red"] and list(project["axes"]) == [
+        "site"
+    ]
+    assert release(tmp_path / "project.toml").certificate.certified
+
+
+def test_whole_numbers_with_decimals_are_published_as_whole_numbers(tmp_path: Path) -> None:
+    """As programs write a column with empty cells; a column of the same battery without them has no decimals."""
+    rows = [
+        {**row, "b": row["b"] + ".0", "c": (row["c"] + ".0") * (n % 9 > 0)} for n, row in enumerate(answers_to(*"abc"))
+    ]
+    rows = [{"team": f"T{n % 3}", "degree": f"{n % 4}.0", **row} for n, row in enumerate(rows)]
+    made = init(write_csv(tmp_path / "v.csv", rows)).write(tmp_path / "project.toml")
+    project = tomllib.loads(made.read_text())
+    assert project["data"]["answers"] == ["a", "b", "c"] and project["data"]["options"] == list("12345")
+    assert project["axes"]["degree"]["categories"] == list("0123") and project["axes"]["degree"]["ordered"]
+    cells = release(made).to_json()["cells"]
+    assert {cell["cell"]["degree"] for cell in cells if "degree" in cell["cell"]} == set("0123")
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "expected"),
+    [
+        (("coal", "gas", "sun"), "du", ["coal", "gas", "sun"]),  # more than yes and no
+        (("ab_rape", "ab_poor", "ab_health"), "01", ["ab_rape", "ab_poor", "ab_health"]),  # one stem
+        (("female", "born", "veteran"), "01", None),  # attributes that happen to be yes or no
+    ],
+)
+def test_columns_with_two_values_are_questions_only_where_their_names_or_values_say_so(
+    tmp_path: Path, columns: tuple[str, ...], values: str, expected: list[str] | None
+) -> None:
+    rows = [{"site": "NSW"[n % 3], **row} for n, row in enumerate(answers_to(*columns, values=values))]
+    project = tomllib.loads(init(write_csv(tmp_path / "v.csv", rows)).text)
+    assert project["data"].get("answers") == expected
+
+
+def test_flags_of_one_column_and_numbers_of_things_are_no_questions(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    rows = []
+    for number in range(600):
+        year, child = draw.randrange(3), [str(draw.randrange(1, 5)) if draw.random() < 0.2 else "0" for _ in range(3)]
+        flags = {f"y{wave}": str(int(wave == year)) for wave in range(3)}
+        few = dict(zip(("babies", "teens", "dogs"), child, strict=True))
+        rows.append({"year": str(2001 + year), **flags, **few, "liked": "yn"[number % 2]})
+    text, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert project["data"]["answer"] == "liked" and "answers" not in project["data"]
+    assert "# Skipped: column 'y1' says whether 'year' is '2002'." in text
+    assert set(project["axes"]) == {"year", "babies", "teens", "dogs"}
+
+
+def test_questions_with_nothing_to_count_by_are_said(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "v.csv", answers_to("q1", "q2", "q3"))
+    with pytest.raises(InputError, match=r"3 columns look like questions \(q1, q2, q3\), and no other column says who"):
+        init(path)
+    assert tomllib.loads(init(path, answer="q2").text)["data"]["answer"] == "q2"
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"),
+    [
+        (["Very_High", "Low", "Medium", "High"], ["Low", "Medium", "High", "Very_High"]),
+        ([">16 yrs", "<12 yrs", "13-15 yrs"], ["<12 yrs", "13-15 yrs", ">16 yrs"]),
+        (["Above 36,400", "Under 2,600", "2,600 to 36,400"], ["Under 2,600", "2,600 to 36,400", "Above 36,400"]),
+        (["10+", "<5", "9", "5"], ["<5", "5", "9", "10+"]),
+    ],
+)
+def test_bands_and_words_are_ordered_however_they_are_written(
+    tmp_path: Path, labels: list[str], order: list[str]
+) -> None:
+    draw = random.Random(6)
+    rows = [f'"{draw.choice(labels)}",{draw.choice("AB")}' for _ in range(200)]
+    (tmp_path / "v.csv").write_text("\n".join(["hours,vote", *rows]) + "\n")
+    axis = tomllib.loads(init(tmp_path / "v.csv").text)["axes"]["hours"]
+    assert axis["ordered"] is True and axis["categories"] == order

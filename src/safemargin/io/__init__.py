@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from safemargin.io.reading.values import MONEY
     from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
     from safemargin.io.reading.write import can_write_back, write_back
+    from safemargin.io.respelled import SpellingWarning, respelled
     from safemargin.io.rows import (
         AMOUNTS,
         MOST_LABELS,
@@ -91,7 +92,8 @@ if TYPE_CHECKING:
         unquoted,
         whole_number,
     )
-    from safemargin.io.scratch import Scratch, new_scratch
+    from safemargin.io.same_labels import plain_label
+    from safemargin.io.scratch import Scratch, new_scratch, scratch_folder
     from safemargin.io.sdmx import tidy_rows
     from safemargin.io.sections import (
         PHRASES,
@@ -99,6 +101,8 @@ if TYPE_CHECKING:
         Distant,
         File,
         Files,
+        Label,
+        Labels,
         Name,
         Names,
         Pair,

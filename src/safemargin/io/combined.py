@@ -22,6 +22,7 @@ from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, 
 from safemargin.io.files import numbered_lines
 from safemargin.io.reading.sums import total_among as total_by_name
 from safemargin.io.rows import BadText, Sheet, whole_number
+from safemargin.io.same_labels import plain_label
 
 LEADS = ("@", ".")
 TOTAL = "Total"
@@ -240,7 +241,8 @@ def read_hrc(path: Path) -> list[tuple[int, str]]:
 
 def hrc_parents(path: Path) -> dict[str, str]:
     """The code right above every code of an `.hrc` file that has one."""
-    return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
+    found = _children(read_hrc(path)).items()
+    return {plain_label(child): plain_label(parent) for parent, children in found if parent for child in children}
 
 
 def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Hierarchy:

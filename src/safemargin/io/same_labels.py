@@ -44,7 +44,9 @@ def spelling_notes(column: str, texts: Sequence[str]) -> list[str]:
     for text in texts:
         first = seen.setdefault(same_label(text), text)
         if first != text:
-            notes.append(f"{column}: {first!r} and {text!r} are one category")
+            # Forms of one letter look the same in quotes, too.
+            form = ascii if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", text) else repr
+            notes.append(f"{column}: {form(first)} and {form(text)} are one category")
     cases: dict[str, str] = {}
     for text in seen:
         first = cases.setdefault(text.casefold(), text)

@@ -7,15 +7,20 @@ from datetime import date
 
 from safemargin.io import BadText, is_number, whole_number
 
-_BETWEEN = re.compile(
-    r"(?:ages?|aged|from|[$€£]|\s)*([0-9]+)\s*k?\s*(?:-|–|—|to)\s*[$€£]?([0-9]+)\s*(?:years|k|\s)*", re.I
-)
+_N = r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+_WORDS = "k|years?|yrs?|hours?|hrs?|h|minutes?|min|days?|weeks?|months?|people|persons|employees|km|miles|%"
+_UNIT = rf"(?:\s*(?:{_WORDS}))*\s*"
+_MONEY = r"[$€£]?"
+_BETWEEN = re.compile(rf"(?:ages?|aged|from|[$€£]|\s)*{_N}\s*k?\s*(?:-|–|—|to)\s*{_MONEY}{_N}{_UNIT}", re.I)
 _BELOW = re.compile(
-    r"(?:under|below|less than|up to|<=?|≤)\s*[$€£]?([0-9]+).*|([0-9]+)\s*(?:and|or) (?:under|less).*", re.I
+    rf"(?:under|below|less than|lt|up to|<=?|≤)\s*{_MONEY}{_N}.*|{_MONEY}{_N}{_UNIT}(?:and|or) (?:under|less).*", re.I
 )
 _ABOVE = re.compile(
-    r"(?:over|above|more than|>=?|≥)\s*[$€£]?([0-9]+).*|([0-9]+)\s*(?:\+|(?:and|or) (?:over|older|more)).*", re.I
+    rf"(?:over|above|more than|gt|>=?|≥)\s*{_MONEY}{_N}.*|"
+    rf"{_MONEY}{_N}{_UNIT}(?:\+|(?:and|or) (?:over|older|more)).*",
+    re.I,
 )
+_ONE = re.compile(rf"{_MONEY}{_N}{_UNIT}", re.I)
 AGE_WORDS = {"age", "ages", "alter", "edad"}
 AGES = (18, 30, 45, 65)
 """Usual bands of adults: young, middle, before and after retirement."""
@@ -45,15 +50,23 @@ def band_place(label: str) -> tuple[int, int] | None:
 
     >>> sorted(["65+", "18-29", "under 18"], key=band_place)
     ['under 18', '18-29', '65+']
+    >>> sorted(["16 yrs", ">16 yrs", "13-15 yrs", "<12 yrs", "12 yrs"], key=band_place)
+    ['<12 yrs', '12 yrs', '13-15 yrs', '16 yrs', '>16 yrs']
     """
     text = label.strip()
-    if (band := _BETWEEN.fullmatch(text)) and int(band[1]) <= int(band[2]):
-        return 1, int(band[1])
+    if (band := _BETWEEN.fullmatch(text)) and _number(band[1]) <= _number(band[2]):
+        return 1, _number(band[1])
     if band := _BELOW.fullmatch(text):
-        return 0, int(band[1] or band[2])
+        return 0, _number(band[1] or band[2])
     if band := _ABOVE.fullmatch(text):
-        return 2, int(band[1] or band[2])
+        return 2, _number(band[1] or band[2])
+    if band := _ONE.fullmatch(text):
+        return 1, _number(band[1])
     return None
+
+
+def _number(digits: str) -> int:
+    return int(digits.replace(",", ""))
 
 
 def total_among(labels: Iterable[str]) -> str | None:

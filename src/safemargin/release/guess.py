@@ -1,14 +1,17 @@
 """The likely part of every column of an unknown data file: the answer, counts, axes, wider areas, numbers to band."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray
 from safemargin.io import MOST_LABELS, Profiles, Source, Survey, check_columns, is_finite, natural_order, whole_number
+from safemargin.release.answer_columns import AREA_WORDS, answer_columns, vote_columns
+from safemargin.release.battery import FEWEST_QUESTIONS, ColumnBattery, battery, renamed_numbers
 from safemargin.release.column_texts import (
     AGE_WORDS,
     band_place,
@@ -20,13 +23,9 @@ from safemargin.release.column_texts import (
     total_among,
     words,
 )
-from safemargin.release.layout import ColumnBattery, battery, is_numbered_scale, ordered_options
+from safemargin.release.nested_columns import depends, nested_columns
+from safemargin.release.scales import is_numbered_scale, ordered_options, plain_number
 
-ANSWER_WORDS = (
-    *("vote", "voted", "ballot", "choice", "answer", "response", "stance", "opinion", "candidate", "party", "outcome"),
-    *("admit", "admitted", "survived", "improved", "approved", "released", "dead", "died", "liked", "income", "option"),
-    *("satisfaction", "satisfied", "support", "agree", "rating"),
-)
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 STRONG_COUNT_WORDS = {"count", "people", "persons", "votes", "freq", "frequency"}
 """Words that nothing but a count is called by; others need more than a name."""
@@ -34,36 +33,17 @@ IDENTIFIER_WORDS = {
     *("id", "ids", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid", "rownames", "rowname", "index"),
     *("serial", "respondent", "identifier", "barcode", "token", "account"),
 }
-AREA_WORDS = {"area", "code", "county", "district", "municipality", "precinct", "region", "state", "ward", "zip"}
 CONTEST_WORDS = {"contest", "district", "election", "item", "measure", "office", "question", "race", "seat"}
-PEOPLE_WORDS = AREA_WORDS | {
-    *("age", "sex", "gender", "race", "ethnicity", "religion", "country", "nation", "education", "degree", "marital"),
-    *(
-        "class",
-        "site",
-        "department",
-        "grade",
-        "group",
-        "type",
-        "kind",
-        "year",
-        "month",
-        "town",
-        "city",
-        "place",
-        "level",
-    ),
-    *("neighborhood", "neighbourhood", "relationship", "occupation", "tenure", "status", "language", "school", "zone"),
-    *("employed", "citizen", "citizenship", "colour", "color", "children", "married", "smoke", "smoker", "role"),
-}
-"""Columns that say who somebody is, not what they answered."""
 SCALE_WORDS = {"age", "ages", "year", "years", "grade", "score", "rating", "decile", "quintile", "band"}
 
+_IDENTIFIER = re.compile(r"[a-z]*id|id(no|nr|num|nummer|code)|(case|resp|subj|pers)(no|nr|num)")
+"""Words such as caseid, personid, idno."""
 MOST_OPTIONS = 50
-LIKELY_OPTIONS = 12
 MOST_NUMBERS = 20
 FEWEST_VALUES = 20
 """Up to this many distinct values nothing looks like an identifier."""
+MANY_ANSWERS = 500
+"""Answers among which somebody chooses every number of a scale."""
 MANY_VALUES = 100
 """Above this many, a column whose name ends in "id" is an identifier."""
 LONG_TEXT = 40
@@ -73,8 +53,6 @@ LEAST_FULL = 0.1
 """Share of all combinations that rows of counts fill; people with many columns rarely repeat, and fill far less."""
 LEAST_OWN = 0.5
 """Share of the rows of several contests whose answer stands in one of them only."""
-CHANCES = 4
-"""A column depends on another if pure chance would have broken that at least this often."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +65,8 @@ class AxisGuess:
     levels: tuple[str, ...] = ()
     empty: int = 0
     bands: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """By value, the whole number that it is published as."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +99,10 @@ class Guess:
     """Whether the answers are a scale, in their order."""
     rivals: tuple[str, ...] = ()
     """Other columns that may as well be the answer, where no name says which one it is."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """By answer, the whole number that it is published as."""
+    own: Mapping[str, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
+    """By question beside the battery, its options, and whether they are a scale."""
 
 
 NO_HINTS = Hints()
@@ -133,10 +117,11 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
     count = hints.count or _count_column(path, source, survey, odd, stated)
     numbers = tuple(_number(survey, name) for name in scales if name != count)
     plain = [name for name in survey.distinct if name != count and name not in odd and name not in scales]
-    questions = _questions(survey, plain, hints)
-    candidates = [] if hints.answer or questions is not None else _answer_columns(survey, plain)
+    questions = _questions(_seen(survey, source, plain), plain, hints)
+    questions = None if questions is None else _as_read(questions, source)
+    asked = () if questions is None else (*questions.columns, *questions.others)
+    candidates = [] if hints.answer or questions is not None else answer_columns(survey, plain, MOST_OPTIONS)
     answer = hints.answer or next(iter(candidates if questions is None else questions.columns), None)
-    asked = () if questions is None else questions.columns
     axes = tuple(name for name in plain if name != answer and name not in asked)
     ages = tuple(number for number in numbers if number.bands and words(number.column) & AGE_WORDS)
     if answer is None or not (axes or ages):
@@ -156,22 +141,24 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
     settled = {
         name: f"settles the answer: each of its values has one {answer!r}"
         for name in axes
-        if questions is None and _depends(profiles, name, answer)
+        if questions is None and depends(profiles, name, answer)
     }
     # By such a column every count would be all or nothing. Data files of elections have the party beside the candidate.
     settled |= {
         name: f"follows from the answer: each {answer!r} has one {name!r}"
         for name in axes
-        if questions is None and name not in settled and _depends(profiles, answer, name)
+        if questions is None and name not in settled and depends(profiles, answer, name)
     }
     axes = tuple(name for name in axes if name not in settled)
     if not (axes or alone):
         return None
-    nested, same = _nested(profiles, axes)
+    nested, same = nested_columns(profiles, axes)
     inner = {level for levels in nested.values() for level in levels}
     described = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
     unanswered = _empty(answers, codes, profiles.counts)
-    options, is_scale = ordered_options([label for label in answers if label and label.strip() not in missing])
+    nothing = {"", *missing}
+    options, is_scale = ordered_options([plain_number(label) for label in answers if label.strip() not in nothing])
+    others = () if questions is None else questions.others
     return Guess(
         answer,
         options,
@@ -186,7 +173,16 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
         questions,
         is_scale,
         tuple(name for name in candidates[1:] if name in axes),
+        renamed_numbers({name: _said(source, name)[0] for name in asked or (answer,)}),
+        {name: ordered_options([plain_number(text) for text in _said(source, name)[0]]) for name in others},
     )
+
+
+def questions_alone(survey: Survey, hints: Hints) -> tuple[str, ...] | None:
+    """The questions of a file that has no column to count them by; none if it has no questions."""
+    plain = [name for name in survey.distinct if not _oddity(survey, name)]
+    found = _questions(survey, plain, hints)
+    return None if found is None else (*found.columns, *found.others)
 
 
 def _questions(survey: Survey, plain: list[str], hints: Hints) -> ColumnBattery | None:
@@ -197,7 +193,50 @@ def _questions(survey: Survey, plain: list[str], hints: Hints) -> ColumnBattery 
         return found if shared else ColumnBattery(hints.answers)
     if hints.answer is not None:
         return None
-    return battery(survey, [name for name in plain if survey.distinct[name] <= MOST_OPTIONS], MOST_OPTIONS)
+    found = battery(survey, [name for name in plain if survey.distinct[name] <= MOST_OPTIONS], MOST_OPTIONS)
+    if found is None:
+        return None
+    # What people chose is no axis: an axis is public, and its sizes are.
+    others = vote_columns(survey, [name for name in plain if name not in found.columns])
+    return replace(found, others=others)
+
+
+def _as_read(found: ColumnBattery, source: Source) -> ColumnBattery:
+    """The questions with the options that all rows hold: no list where these differ, no number that nobody chose.
+
+    A column that many people answered without the highest number has another scale, and is none of them.
+    """
+    if not found.options:
+        return found
+    said = {name: _said(source, name) for name in found.columns}
+    held = {name: {plain_number(text.strip()) for text in texts} for name, (texts, _) in said.items()}
+    if any(values - set(found.options) for values in held.values()):
+        return replace(found, options=(), is_ordered=False)
+    if not all(map(is_whole, found.options)):
+        return found
+    highest = {name: max(map(int, values), default=0) for name, values in held.items()}
+    top = max(highest.values())
+    kept = tuple(name for name in found.columns if highest[name] == top or said[name][1] < MANY_ANSWERS)
+    if len(kept) < min(len(found.columns), FEWEST_QUESTIONS):
+        return found
+    return replace(found, columns=kept, options=tuple(option for option in found.options if int(option) <= top))
+
+
+def _said(source: Source, name: str) -> tuple[list[str], int]:
+    """What the rows of a column hold, but words for nothing; and how many rows that are."""
+    profiles = source.profiles((name,))
+    texts, codes = profiles.column(name)
+    nothing = {"", *missing_among(texts)}
+    blank = _empty(texts, codes, profiles.counts)
+    return [text for text in texts if text.strip() not in nothing], int(profiles.counts.sum()) - blank
+
+
+def _seen(survey: Survey, source: Source, names: Sequence[str]) -> Survey:
+    """The first rows, where columns that they leave empty hold what later rows do."""
+    late = [name for name in names if not any(text.strip() for text in survey.examples[name])]
+    found = {name: _said(source, name)[0][:FEWEST_VALUES] for name in late if survey.distinct[name] <= FEWEST_VALUES}
+    padded = {name: (*texts, *survey.examples[name][len(texts) :]) for name, texts in found.items()}
+    return replace(survey, examples={**survey.examples, **padded})
 
 
 def _contest(profiles: Profiles, axes: tuple[str, ...], answer: str) -> tuple[dict[str, str], Profiles]:
@@ -213,7 +252,7 @@ def _contest(profiles: Profiles, axes: tuple[str, ...], answer: str) -> tuple[di
         own = (rows > 0).sum(axis=1) == 1
         if not words(name) & CONTEST_WORDS or rows[own].sum() < LEAST_OWN * rows.sum():
             continue
-        if not _depends(profiles, name, answer) and _depends(profiles.where(own[chosen]), answer, name):
+        if not depends(profiles, name, answer) and depends(profiles.where(own[chosen]), answer, name):
             largest = int(rows.sum(axis=0).argmax())
             contest[name] = labels[largest]
             profiles = profiles.where(codes == largest)
@@ -240,7 +279,7 @@ def _oddity(survey: Survey, name: str) -> str | None:
         return "has one value only"
     mostly = distinct > max(survey.rows / 2, FEWEST_VALUES)
     named = bool(words(name) & IDENTIFIER_WORDS) and distinct > FEWEST_VALUES
-    named |= any(word.endswith("id") for word in words(name)) and distinct > MANY_VALUES  # caseid, personid
+    named |= any(_IDENTIFIER.fullmatch(word) for word in words(name)) and distinct > MANY_VALUES
     numeric = _is_numeric(examples)
     if not numeric and examples and sum(map(len, examples)) >= LONG_TEXT * len(examples):
         return "holds free text"
@@ -307,73 +346,27 @@ def _distinguishes_cells(survey: Survey, odd: Mapping[str, str], name: str) -> b
     return name not in odd and survey.distinct[name] <= min(max(survey.rows / 2, FEWEST_VALUES), MOST_LABELS)
 
 
-def _answer_columns(survey: Survey, plain: list[str]) -> list[str]:
-    """The column with the answer, then others that may be it: one whose name says so, or those with fewest options.
-
-    Of columns with as many options the last comes first: files of people begin with who they are.
-    """
-    fit = [name for name in plain if survey.distinct[name] <= MOST_OPTIONS]
-    for word in ANSWER_WORDS:
-        for name in sorted(fit, key=lambda name: len(words(name))):
-            if word in words(name):
-                return [name]
-    few = [name for name in plain if survey.distinct[name] <= LIKELY_OPTIONS]
-    likely = [name for name in few if not words(name) & PEOPLE_WORDS] or few
-    return sorted(reversed(likely), key=lambda name: survey.distinct[name])
-
-
-def _nested(profiles: Profiles, axes: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Columns with the columns of their wider areas, from fine to coarse; and columns that say the same as another."""
-    sizes = {name: len(profiles.column(name)[0]) for name in axes}
-    nested: dict[str, tuple[str, ...]] = {}
-    same: dict[str, str] = {}
-    for fine in sorted(axes, key=lambda name: -sizes[name]):
-        if fine in same or any(fine in levels for levels in nested.values()):
-            continue
-        chain = [fine]
-        for coarse in sorted(axes, key=lambda name: -sizes[name]):
-            used = coarse in same or any(coarse in levels for levels in nested.values())
-            if coarse in chain or used or "" in profiles.column(coarse)[0] or not _depends(profiles, chain[-1], coarse):
-                continue
-            if sizes[coarse] == sizes[chain[-1]]:
-                same[coarse] = f"says the same as {chain[-1]!r}"
-            elif sizes[coarse] < sizes[chain[-1]]:
-                chain.append(coarse)
-        if len(chain) > 1:
-            nested[fine] = tuple(chain[1:])
-    return nested, same
-
-
-def _depends(profiles: Profiles, fine: str, coarse: str) -> bool:
-    """Whether every value of `fine` has one value of `coarse`, by more than accident."""
-    (labels, inner), (_, outer) = profiles.column(fine), profiles.column(coarse)
-    parent = np.zeros(len(labels), dtype=np.int64)
-    parent[inner] = outer
-    if not np.array_equal(parent[inner], outer):
-        return False
-    people = float(profiles.counts.sum())
-    shares = np.bincount(outer, weights=profiles.counts) / people
-    return bool((people - len(labels)) * (1 - (shares**2).sum()) >= CHANCES)
-
-
 def _empty(labels: tuple[str, ...], codes: IntArray, counts: IntArray) -> int:
     nothing = {"", *missing_among(labels)}
     return int(counts[np.array([label.strip() in nothing for label in labels], dtype=bool)[codes]].sum())
 
 
 def _axis(profiles: Profiles, name: str, levels: tuple[str, ...]) -> AxisGuess:
-    labels, codes = profiles.column(name)
-    empty = _empty(labels, codes, profiles.counts)
-    nothing = {"", *missing_among(labels)}
-    listed = [label for label in labels if label.strip() not in nothing]
+    texts, codes = profiles.column(name)
+    empty = _empty(texts, codes, profiles.counts)
+    nothing = {"", *missing_among(texts)}
+    held = [text for text in texts if text.strip() not in nothing]
+    renamed = renamed_numbers({name: held})
+    listed = list(dict.fromkeys(renamed.get(text, text) for text in held))
     by_value = bool(listed) and all(map(is_finite, listed))
     categories = sorted(listed, key=lambda label: (float(label) if by_value else 0.0, natural_order(label)))
+    guessed = AxisGuess(name, tuple(categories), False, levels, empty, renamed=renamed)
     places = {label: band for label in categories if (band := band_place(label))}
-    if 3 * len(places) >= 2 * len(categories) and len(places) > 1:
+    if not by_value and 3 * len(places) >= 2 * len(categories) and len(places) > 1:
         categories.sort(key=lambda label: places.get(label, (3, 0)))
-        return AxisGuess(name, tuple(categories), True, levels, empty)
+        return replace(guessed, labels=tuple(categories), ordered=True)
     in_words, is_scale = ordered_options(categories)
     if is_scale and not all(map(is_whole, categories)):
-        return AxisGuess(name, in_words, True, levels, empty)  # words from low to high
+        return replace(guessed, labels=in_words, ordered=True)  # words from low to high
     scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(categories) and len(categories) > 2
-    return AxisGuess(name, tuple(categories), scaled or is_numbered_scale(name, categories), levels, empty)
+    return replace(guessed, ordered=scaled or is_numbered_scale(name, categories))

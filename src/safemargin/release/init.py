@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -12,10 +12,9 @@ from pathlib import Path
 from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, read_one, reading_words, tables_in
 from safemargin.release.amounts import refuse_amounts
-from safemargin.release.columns import DataSection
-from safemargin.release.guess import AxisGuess, Guess, Hints, guess
+from safemargin.release.guess import AxisGuess, Guess, Hints, guess, questions_alone
 from safemargin.release.layout import CountLayout, side_by_side
-from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, write_text
+from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, plural, write_text
 
 SHOWN = 6
 """How many values a comment lists."""
@@ -23,8 +22,6 @@ SHOWN = 6
 WIDEST = 100
 """How many characters it takes for that."""
 
-SEVERAL = "answers" in DataSection.model_fields
-"""Whether a project may ask several questions at once; else one of them is proposed, and the others are no axes."""
 LOW, HIGH = exact_percent(Target.beta), exact_percent(1 - Target.beta)
 CLOSING = f"""\
 [target]
@@ -147,6 +144,12 @@ def propose_project(
         return "\n".join(shown) + "\n" + closing
     guessed = guess(path, source, survey, hints)
     if guessed is None:
+        if (asked := questions_alone(survey, hints)) is not None:
+            raise InputError(
+                f"{path}: {plural(len(asked), 'column')} look like questions ({_listed(asked)}), and no other column "
+                "says who people are: add one to count by, such as a site or an age; or --answer takes one of them, "
+                "and counts by the others"
+            )
         raise InputError(
             f"{path}: no columns fit: one with the answer (2 to 12 different values) and one to count by are needed; "
             f"the columns are {', '.join(source.columns)}{_as_table(path)}"
@@ -245,7 +248,14 @@ def _wide_lines(wide: CountLayout) -> Iterator[str]:
 def _question_lines(guessed: Guess) -> Iterator[str]:
     """Words about single questions, to be filled in."""
     asked = guessed.questions
-    if asked is not None and SEVERAL:
+    for name, (options, is_ordered) in guessed.own.items():
+        yield f"[questions.{_quoted(name)}]    # what people chose is a question, never an axis"
+        if asked is not None and asked.options:
+            yield f"options = [{', '.join(map(_text, options))}]"
+        if is_ordered:
+            yield "ordered = true"
+        yield ""
+    if asked is not None:
         yield "# What a question is called, and how it differs from the others:"
         yield f"# [questions.{_comment(_quoted(asked.columns[0]))}]"
         yield '# label = "..."'
@@ -255,14 +265,10 @@ def _question_lines(guessed: Guess) -> Iterator[str]:
 def _data_lines(guessed: Guess) -> Iterator[str]:
     asked = guessed.questions
     if asked is not None:
-        listed = ", ".join(map(_text, asked.columns))
+        listed = ", ".join(map(_text, (*asked.columns, *asked.others)))
         few = f": {_listed(asked.options)}" if asked.options else ""
-        said = f"{len(asked.columns)} questions{few}"
-        if SEVERAL:
-            yield f"answers = [{listed}]    # {said}; blank: did not answer it"
-        else:
-            yield f"answer = {_text(asked.columns[0])}    # one of {said}; a project for each of them:"
-            yield f"# answers = [{_comment(listed)}]"
+        said = f"{len(asked.columns)} questions{few}" + (f", and {_listed(asked.others)}" if asked.others else "")
+        yield f"answers = [{listed}]    # {said}; blank: did not answer it"
     else:
         yield f"answer = {_text(guessed.answer)}    # {len(guessed.answers)} answers: {_listed(guessed.answers)}"
         if guessed.rivals:
@@ -273,7 +279,9 @@ def _data_lines(guessed: Guess) -> Iterator[str]:
     if is_ordered:
         yield f"options = [{', '.join(map(_text, options))}]"
         yield "ordered = true    # a scale, from low to high; check the order"
-    if guessed.unanswered and not (asked is not None and SEVERAL):
+    if guessed.renamed:
+        yield f"labels = {_inline(guessed.renamed)}    # as they are published"
+    if guessed.unanswered and asked is None:
         yield f'blank = "skip"    # {guessed.unanswered} rows have no answer: these people are not counted'
     if guessed.missing:
         yield f"missing = [{', '.join(map(_text, guessed.missing))}]    # values that mean no answer or no category"
@@ -302,13 +310,15 @@ def _axis_lines(axis: AxisGuess) -> Iterator[str]:
     yield f"[axes.{_key(axis.column)}]    # {listed}"
     yield f"column = {_text(axis.column)}"
     if axis.empty:
-        some = "some rows have" if axis.bands else f"{axis.empty} rows have"
-        yield f'missing = "unknown"    # {some} no category and are put into this one'
+        some = "some rows have" if axis.bands else f"{plural(axis.empty, 'row')} {'has' if axis.empty == 1 else 'have'}"
+        yield f'missing = "unknown"    # {some} no category; this one is for them'
     if axis.bands:
         yield f"bands = {axis.bands}    # the lowest value of each band but the first"
     elif axis.ordered:
         yield "ordered = true    # only neighbours may be merged; check the order"
         yield f"categories = [{', '.join(map(_text, axis.labels))}]"
+    if axis.renamed:
+        yield f"labels = {_inline(axis.renamed)}    # as they are published"
     if axis.levels:
         yield f"levels = [{', '.join(map(_text, axis.levels))}]    # wider areas, from fine to coarse"
     if not (axis.bands or axis.ordered or axis.levels) and len(axis.labels) >= MANY:
@@ -322,6 +332,11 @@ def _number_lines(number: AxisGuess) -> Iterator[str]:
     yield f"# column = {_comment(_text(number.column))}"
     yield f"# bands = {number.bands or '[...]'}"
     yield ""
+
+
+def _inline(pairs: Mapping[str, str]) -> str:
+    """A table of texts in one line."""
+    return f"{{{', '.join(f'{_text(key)} = {_text(value)}' for key, value in pairs.items())}}}"
 
 
 def _text(value: str) -> str:

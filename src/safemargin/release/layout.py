@@ -1,4 +1,4 @@
-"""How an unknown file is laid out: a row per person, counts side by side, or several questions.
+"""How an unknown file is laid out: a row per person, or counts side by side.
 
 Objects
     text columns     columns that hold something else than numbers
@@ -10,19 +10,18 @@ Rules, each of which can be read off the rows (at most the first 1,000 are looke
                      or (b) two count columns are named by words for options (yes, no, blank, votes); or (c) the label
                      is named like an area, and no column of numbers like an attribute
     in doubt         rows have labels and there are several count columns, but none of this holds: a person has to say
-    battery          three or more columns with the same few values (three or more; two if the columns are numbered), or
-                     two or more that are called question, item, contest or q and a number
 
 What nobody answered (`Blank`, `Invalid`) belongs to a total but is no option; who may vote (`Registered`) is neither.
 """
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from safemargin.io import Survey, is_finite, natural_order, whole_number
-from safemargin.release.column_texts import is_whole, missing_among, total_among, words
+from safemargin.io import Survey, whole_number
+from safemargin.release.battery import QUESTION_STEM
+from safemargin.release.column_texts import is_whole, total_among, words
 from safemargin.release.option_columns import is_total
+from safemargin.release.scales import AREA_WORDS, MOST_SCALE
 
 OPTION_WORDS = {
     *("yes", "no", "for", "against", "abstain", "abstained", "abstention", "abstentions", "blank", "blanks", "invalid"),
@@ -45,18 +44,7 @@ ATTRIBUTE_WORDS = {
 }
 PERSON_WORDS = {"id", "ids", "voter", "respondent", "person", "member", "user", "email", "rownames", "index", "date"}
 """Names of columns whose values are people, or moments: rows with such a label are no groups."""
-AREA_WORDS = {
-    *("area", "county", "district", "municipality", "precinct", "region", "state", "ward", "place", "town", "station"),
-    *("electorate", "constituency", "riding", "name", "school", "site", "group", "department"),
-}
-QUESTION_STEM = re.compile(
-    r"(q|question|item|contest|measure|prop|proposition|frage|pregunta)[ _.-]?0*[0-9]+[a-z]?", re.I
-)
-NUMBERED = re.compile(r"(.*?[^0-9])0*[0-9]+[a-z]?")
 FEWEST_ROWS = 2
-FEWEST_QUESTIONS = 3
-MOST_SCALE = 11
-"""Values of a scale: 0 to 10."""
 
 
 @dataclass(frozen=True)
@@ -155,127 +143,3 @@ def _rows(numbers: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[tu
 
 def _is_counts(values: Sequence[str]) -> bool:
     return bool(values) and all(map(is_whole, values))
-
-
-@dataclass(frozen=True)
-class ColumnBattery:
-    """Columns that are questions, with the options that they share, in order; none where each has its own."""
-
-    columns: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    is_ordered: bool = False
-
-
-def battery(survey: Survey, few: Collection[str], most: int) -> ColumnBattery | None:
-    """The questions among the columns with `few` values, where there are several; the largest set of equal ones."""
-    named = tuple(name for name in few if QUESTION_STEM.fullmatch(name.strip()) and survey.distinct[name] <= most)
-    sets: dict[frozenset[str], list[str]] = {}
-    for name in few:
-        values = _values(survey.examples[name])
-        if 2 <= len(values) <= MOST_SCALE:
-            sets.setdefault(_scale(values), []).append(name)
-    alike = [
-        (names, values)
-        for values, names in sets.items()
-        if len(names) >= FEWEST_QUESTIONS and (len(values) >= 3 or _are_numbered(names))
-    ]
-    if len(named) >= 2:
-        listed = {_scale(_values(survey.examples[name])) for name in named}
-        shared = next(iter(listed)) if len(listed) == 1 else frozenset()
-        return ColumnBattery(named, *ordered_options(shared))
-    if not alike:
-        return None
-    names, values = max(alike, key=lambda entry: len(entry[0]))
-    return ColumnBattery(tuple(names), *ordered_options(values))
-
-
-def _values(texts: Sequence[str]) -> frozenset[str]:
-    """The values of a column but words for nothing."""
-    nothing = {"", *missing_among(texts)}
-    return frozenset(text.strip() for text in texts if text.strip() not in nothing)
-
-
-def _scale(values: frozenset[str]) -> frozenset[str]:
-    """Numbers from 1 (or 0) to a few: the whole scale, also where nobody chose some of it. 0 and 1 mean no and yes.
-
-    >>> sorted(_scale(frozenset(["2", "5"]))), sorted(_scale(frozenset(["7", "a"]))), sorted(_scale(frozenset("01")))
-    (['1', '2', '3', '4', '5'], ['7', 'a'], ['0', '1'])
-    """
-    if not all(value.isascii() and value.isdigit() and len(value) < 3 for value in values):
-        return values
-    numbers = [int(value) for value in values]
-    if max(numbers, default=0) < 3:
-        return values
-    high = next((top for top in (5, 7, 10) if max(numbers) <= top), 0)
-    return frozenset(map(str, range(min(1, *numbers, 1), high + 1))) if high and len(numbers) > 1 else values
-
-
-def _are_numbered(names: Sequence[str]) -> bool:
-    """Whether columns have one stem and a number."""
-    stems = {match[1] for name in names if (match := NUMBERED.fullmatch(name))}
-    return len(stems) == 1 and all(NUMBERED.fullmatch(name) for name in names)
-
-
-AGREEMENT = (
-    ("strongly disagree", "disagree", "neither agree nor disagree", "neutral", "agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neither", "neutral", "satisfied", "very satisfied"),
-    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
-    ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"),
-    ("very bad", "bad", "neutral", "good", "very good"),
-    ("too little", "about right", "too much"),
-    ("not at all", "a little", "somewhat", "a lot", "completely"),
-    ("none", "low", "medium", "high", "very high"),
-)
-"""Scales in words, from low to high."""
-
-
-def ordered_options(values: Collection[str]) -> tuple[tuple[str, ...], bool]:
-    """The options in order, and whether they are a scale: numbers, or words of agreement.
-
-    >>> ordered_options(["Agree", "Disagree", "Neutral"])
-    (('Disagree', 'Neutral', 'Agree'), True)
-    >>> ordered_options(["Red", "Blue"])
-    (('Blue', 'Red'), False)
-    """
-    plain = {value.strip().lower(): value for value in values}
-    for scale in AGREEMENT:
-        if len(plain) >= 3 and set(plain) <= set(scale):
-            return tuple(plain[word] for word in scale if word in plain), True
-    listed = tuple(sorted(values, key=natural_order))
-    return listed, len(listed) >= 3 and all(value.isascii() and value.isdigit() for value in listed)
-
-
-def is_numbered_scale(name: str, labels: Sequence[str]) -> bool:
-    """Whether the categories of a column stand in an order: numbers, or one word with numbers, but not areas.
-
-    >>> [is_numbered_scale(n, l) for n, l in (("grade", ["G1", "G2", "G5"]), ("pay", ["2500.0", "7500.0", "9e3"]))]
-    [True, True]
-    >>> is_numbered_scale("population", ["2500", "7500", "15000"]), is_numbered_scale("ward", ["w1", "w2", "w3"])
-    (True, False)
-    """
-    if len(labels) < 3 or words(name) & PLACES:
-        return False
-    if all(map(is_finite, labels)):
-        return True
-    matches = [re.fullmatch(r"([^0-9]{1,20}?)[ _.-]?([0-9]{1,3})", text.strip()) for text in labels]
-    return all(matches) and len({match[1] for match in matches if match}) == 1
-
-
-PLACES = AREA_WORDS | {
-    *("zone", "block", "tract", "unit", "team", "office", "branch", "store", "code", "zip", "id", "neighborhood"),
-    *(
-        "neighbourhood",
-        "route",
-        "line",
-        "cluster",
-        "building",
-        "street",
-        "court",
-        "clinic",
-        "hospital",
-        "party",
-        "sample",
-    ),
-}
-"""Columns whose numbers are names."""

@@ -88,6 +88,8 @@ class _Answers:
     options: tuple[str, ...]
     chosen: IntArray
     section: QuestionSection
+    is_scale: bool = False
+    """Whether the options are those of all questions, which the project calls a scale."""
 
 
 def read_battery(project: Project, source: Countable | None = None) -> Battery:
@@ -156,7 +158,11 @@ class _Profiles:
 def _is_ordered(answers: _Answers) -> bool:
     if answers.section.ordered is not None:
         return answers.section.ordered
-    return len(answers.options) > 2 and all(option.strip().lstrip("-").isdigit() for option in answers.options)
+    return (
+        answers.is_scale
+        or len(answers.options) > 2
+        and all(option.strip().lstrip("-").isdigit() for option in answers.options)
+    )
 
 
 def _axis_columns(project: Project) -> list[str]:
@@ -204,7 +210,8 @@ def _read(project: Project, data: DataSection, profiles: Profiles, column: str) 
     labels, codes = profiles.column(column)
     section = project.questions.get(column, QuestionSection())
     options, chosen = _options(f"{data.place}: column {column!r}", data, section, column, labels)
-    return _Answers(column, options, chosen[codes], section)
+    is_scale = bool(data.ordered and data.listed and not section.options)
+    return _Answers(column, options, chosen[codes], section, is_scale)
 
 
 def _contests(project: Project, data: DataSection, profiles: Profiles) -> list[_Answers]:

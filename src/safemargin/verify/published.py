@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -13,7 +12,7 @@ import duckdb
 from safemargin import checker
 from safemargin.bounds import Verification
 from safemargin.core import InputError, PublishedTable, Secrets, Target
-from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, tidy_rows, unquoted
+from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, scratch_folder, tidy_rows, unquoted
 from safemargin.release.witnesses import carried_in
 from safemargin.verify.questions import figure_failures
 
@@ -105,11 +104,11 @@ def _targets(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> lis
 def _printed(certificate: Mapping[str, Any], files: checker.Files, question: str = "") -> list[PublishedTable]:
     """The tables as a reader has them, of one question where there are several."""
     tables: list[PublishedTable] = []
-    with TemporaryDirectory() as place:
+    with scratch_folder() as place:
         for table in certificate["tables"]:
             name = next(name for name in table["files"] if checker.is_read(name))
-            path = Path(place, f"{len(tables)}.csv")
-            rows = _rows(name, files[name], Path(place))
+            path = place / f"{len(tables)}.csv"
+            rows = _rows(name, files[name], place)
             if question:
                 own = [row for row in rows if _text(row["question"]) == question]
                 rows = [{key: value for key, value in row.items() if key != "question"} for row in own]
@@ -125,10 +124,10 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
         return found
     stated, tables = json.loads(files[checker.MANIFEST]).get("questions"), {}
     scales = {each["question"]: tuple(each["options"]) for each in stated or () if each["ordered"] is True}
-    with TemporaryDirectory() as place:
+    with scratch_folder() as place:
         for table in certificate["tables"]:
             name = next(name for name in table["files"] if checker.is_read(name))
-            tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], Path(place))
+            tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], place)
     failures = tuple(figure_failures(certificate["figures"], files, tables, scales))
     unchecked = tuple(note for note in found.unchecked if note != checker.FIGURES_NOTE)
     return replace(
@@ -139,11 +138,11 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
 def _with_other_formats(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:
     """The same, with formats compared that the standard library does not read."""
     failures, compared = [], []
-    with TemporaryDirectory() as place:
+    with scratch_folder() as place:
         for table in certificate["tables"]:
             first = None
             for name in sorted(table["files"], key=lambda name: not checker.is_read(name)):
-                rows = _comparable(_rows(name, files[name], Path(place)))
+                rows = _comparable(_rows(name, files[name], place))
                 first = first or rows
                 if rows != first:
                     failures.append(f"{name}: prints other rows than the other formats of {table['name']}")

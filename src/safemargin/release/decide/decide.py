@@ -282,12 +282,16 @@ def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, lis
     refused: list[Refusal] = []
     candidate = rule.first()
     unexplained: list[Candidate] = []
+    finest: Candidate | None = None
+    """The first release that fails only because nothing was found that explains it."""
     # Every turn merges blocks or omits an axis, so that there are fewer groups than before: it ends.
     while True:
         shown = prove(rule, candidate, progress)
         if shown.proof.holds:
-            return candidate, shown, refused
+            return _rather_plain(rule, finest, (candidate, shown), refused, progress)
         proof = shown.proof
+        if finest is None and candidate.key() in rule.unexplained:
+            finest = candidate
         unexplained += [] if proof.exposed or rule.protect not in ("auto", "suppress") else [candidate]
         if len(unexplained) == COARSER:
             # An axis is not omitted because no answers were found that explain the release: the certificate says so.
@@ -304,8 +308,27 @@ def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, lis
         coarser = next_candidate(rule, candidate, cells, bool(proof.exposed))
         if coarser is None:
             # Nothing is left to merge: the total is published in any case, and the certificate says what it hides.
-            return candidate, prove(rule, candidate, progress, insist=False), refused
+            shown = prove(rule, candidate, progress, insist=False)
+            return _rather_plain(rule, finest, (candidate, shown), refused, progress)
         candidate = coarser
+
+
+def _rather_plain(
+    rule: ReleaseRule,
+    finest: Candidate | None,
+    found: tuple[Candidate, Shown],
+    refused: list[Refusal],
+    progress: Progress,
+) -> tuple[Candidate, Shown, list[Refusal]]:
+    """What was found; but not the total alone where a finer release is safe and only could not be explained.
+
+    The certificate then says that the rule is not shown: whoever wants it shown merges (`protect = "merge"`).
+    """
+    if finest is not None and not found[0].published and rule.protect in ("auto", "suppress"):
+        plain = _search_plain(rule, finest, refused, progress)
+        if plain is not None and plain[0].published:
+            found = plain
+    return *found, refused
 
 
 def _search_plain(

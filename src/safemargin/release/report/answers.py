@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safemargin.core import label
-from safemargin.release.plan import Action
+from safemargin.release.plan import Action, Plan
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.context import (
     FIFTH,
@@ -184,7 +184,7 @@ def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
             together = "Together with what an onlooker already holds (earlier releases, facts), it discloses too much."
             return question, "Somebody", f"{together} By itself, every group asked for is within the limits."
         if not context.plan.irregular:
-            return question, "Nobody", "Every group asked for is large enough and within the limits."
+            return question, *exposed_together(context.plan)
         return question, plural(context.plan.exposed_people, "person"), irregular_words(context.plan)
     alike = [cell for cell in seen.cells if not cell.small and not cell.rare]
     rare = [cell for cell in seen.cells if cell.rare]
@@ -198,6 +198,19 @@ def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
     ]
     people = f"{plural(seen.people, 'person')} in {plural(len(seen.cells), 'group')}"
     return question, people, " ".join(part for part in parts if part)
+
+
+def exposed_together(plan: Plan) -> tuple[str, str]:
+    """Who would be exposed by the tables together, where every group is within the limits by itself."""
+    alone = "Every group asked for is large enough and within the limits"
+    worst = next((refusal for refusal in plan.refusals if refusal.proved), None)
+    if worst is not None:
+        cell = ", ".join(f"{axis} {value}" for axis, value in worst.cell.items())
+        among = f"Somebody among {plural(worst.people, 'person')}"
+        return among, f"{alone}, but together the tables would disclose answers of the people with {cell}."
+    if plan.refusals:
+        return "Nobody, as far as is known", f"{alone}, but all tables together could not be proved safe."
+    return "Nobody", f"{alone}."
 
 
 def _first_three(what: str, cells: Sequence[tuple[ExposedCell, str]]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.plan import Action
 from safemargin.release.questions import SurveyQuestion
-from safemargin.release.report.answers import Origin, files_section
+from safemargin.release.report.answers import Origin, exposed_together, files_section
 from safemargin.release.report.context import ReportContext, headline
 from safemargin.release.report.public import HOW_TO_CHECK, with_data
 from safemargin.ui import (
@@ -135,9 +135,18 @@ def _verdict(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> t
         return (
             "partly",
             "You may publish this release, but a part of it is lost.",
-            kept + (f" Nothing is published of {named}." if lost else ""),
+            kept + (f" Nothing is published of {named}. {_reason(pairs)}" if lost else ""),
         )
     return "sound", f"You may publish {plural(len(pairs), 'question')} in one release.", kept
+
+
+def _reason(pairs: Pairs) -> str:
+    """Why the first table is lost that is."""
+    for question, own in pairs:
+        for axis, groups in own.axes.items():
+            if axis and groups and all(group.action is Action.SUPPRESSED for group in groups) and groups[0].reason:
+                return f"{question.name} by {axis}: {groups[0].reason}."
+    return ""
 
 
 def _answers(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> Answers:
@@ -160,13 +169,20 @@ def _answers(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> A
                 f"{percent(exact / every) if every else 'All'} of the results are exact; the others are merged or not "
                 "published.",
             ),
-            (
-                "Who would be exposed otherwise?",
-                plural(max((own.plan.exposed_people for _, own in pairs), default=0), "person"),
-                "in the question with most of them, if every table were published as it is.",
-            ),
+            ("Who would be exposed if you published everything?", *_exposed(pairs)),
         ]
     )
+
+
+def _exposed(pairs: Pairs) -> tuple[str, str]:
+    """Who would be exposed in the question with most of them, if every table were published as it is."""
+    question, own = max(
+        pairs, key=lambda pair: (pair[1].plan.exposed_people, any(r.proved for r in pair[1].plan.refusals))
+    )
+    if own.plan.exposed_people:
+        return plural(own.plan.exposed_people, "person"), f"In {question.label}, the question with most of them."
+    people, why = exposed_together(own.plan)
+    return people, f"{question.label}: {why[0].lower()}{why[1:]}" if own.plan.refusals else why
 
 
 def _groups(pairs: Pairs) -> Iterator[Part]:
