@@ -31,8 +31,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_no_solver_is_within_reach() -> None:
     """Follow the imports of the verifier, file by file."""
-    loaded_later = [f"safemargin.bounds.{name}" for name in ("check", "certificate")]
-    waiting, seen = ["safemargin.verify.verify", *loaded_later], set()
+    loaded_later = ["bounds.check", "bounds.certificate", "suppress.check", "verify.questions", "release.witnesses"]
+    waiting, seen = ["safemargin.verify.verify", *(f"safemargin.{name}" for name in loaded_later)], set()
     outside: set[str] = set()
     while waiting:
         name = waiting.pop()

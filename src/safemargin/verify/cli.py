@@ -1,5 +1,6 @@
 """The command `verify`: arguments and one call."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,5 @@ def sign(
 
     First: safemargin sign --new --key office.key
     """
-    from safemargin.verify.sign import sign as run_sign  # signing needs more than verifying
-
+    run_sign = import_module("safemargin.verify.sign").sign  # signing needs more than verifying
     print_result(run_sign(folder, key=key, new=new), as_json)

@@ -65,14 +65,12 @@ def _rerun(
         return replace(found, unchecked=(*found.unchecked, note)), checker.statement(certificate)
     if not found.is_proved:
         return found, ""
-    from safemargin.release.witnesses import carried_in
-
     # Running the rule searches and solves: nothing of that is loaded to verify by addition.
     stated = json.loads(files[checker.MANIFEST])
     names = [question["question"] for question in certificate["questions"]]
     if names == [""]:
         again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
-        carried = carried_in(auditors)
+        carried = import_module("safemargin.release.witnesses").carried_in(auditors)
         failures = [*again(carried, core.Target(**stated["target"]), _printed(certificate, files))]
         reruns = len(carried.tables)
     else:
@@ -129,8 +127,7 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
         for table in certificate["tables"]:
             name = next(name for name in table["files"] if checker.is_read(name))
             tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], place)
-    from safemargin.verify.questions import figure_failures
-
+    figure_failures = import_module("safemargin.verify.questions").figure_failures
     failures = tuple(figure_failures(certificate["figures"], files, tables, scales))
     unchecked = tuple(note for note in found.unchecked if note != checker.FIGURES_NOTE)
     return replace(

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +139,6 @@ def _paths(files: Files) -> list[Path]:
 
 def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verification:
     """The certificate of suppressed cells, with the files that have the gaps and those that were out before."""
-    from safemargin.suppress.check import check_pattern
-
     files = document.get("files")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
@@ -154,7 +153,8 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
         ]
     if failures:
         return Verification(SUPPRESSION, len(files), failures=tuple(failures))
-    return check_pattern(path, document, checked)
+    found: Verification = import_module("safemargin.suppress.check").check_pattern(path, document, checked)
+    return found
 
 
 @dataclass(frozen=True)
