@@ -118,7 +118,7 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         or (grid.width == 1 and numeric[r])
     ]  # fmt: skip
     data = [r for r in data if not (FOOT.match(shown(grid.rows[r][0])) and width[r] * 2 <= max(width))]
-    if not data:
+    if not any(numeric[r] for r in data):
         raise InputError(f"{grid.name}: no row holds a label and a number; where is the table?")
     first = next(r for r in data if numeric[r])
     if header is not None:
