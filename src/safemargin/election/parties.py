@@ -6,7 +6,6 @@ manifest, `backup` and `restore` keep a party alive. Parts travel as files in a 
 
 import hashlib
 import io
-import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,6 +44,8 @@ PLAN, PUBLIC, SEEN = "plan.toml", "public.json", "pledges.json"
 def init_party(plan: Path, name: str, folder: Path, address: str = "", host: str = "") -> PublicKeys:
     """Keys of a party in a new folder; with `host`, also a certificate for TLS that signs itself."""
     planned = read_plan(plan)
+    if address and not address.startswith("https://"):
+        raise InputError(f"address = {address!r}: must begin with https://; codes and ballots travel encrypted only")
     for part in (KEYS, PUBLIC, PLAN, CERTIFICATE, CERTIFICATE_KEY):
         remove_parts(folder / part)
     if (folder / KEYS).exists() and not (
@@ -241,19 +242,3 @@ def _stretched(passphrase: str, salt: bytes) -> bytes:
             memlimit=argon2id.MEMLIMIT_INTERACTIVE,
         )
     )
-
-
-def letters_of(codes: str, election: KnownElection, address: str) -> dict[str, str]:
-    """A letter per row, as text: what it is about, the code, the election's id and the address."""
-    letters = {}
-    for line in codes.splitlines()[1:]:
-        row, _, code = line.rpartition(",")
-        row = json.loads(row.replace('""', '\\"'))
-        letters[row] = (
-            f"{election.manifest.title}\n\n{election.manifest.question}\n\n"
-            f"Your number on the roll: {row}\nYour code: {code}\n"
-            f"Address of the board: {address}\nId of the election: {election.fingerprint}\n\n"
-            "Compare the id with the one that your program shows. Only your program needs your code; whoever has it "
-            "can vote in your place. Keep this letter: with it you can check whether somebody enrolled for you.\n"
-        )
-    return letters

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from safemargin.io.interrupts import interruptible
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
+    from safemargin.io.reading.attributes import has_attributes
     from safemargin.io.reading.columns import COUNTS
     from safemargin.io.reading.footnotes import AMOUNT_WORDS
     from safemargin.io.reading.found import load, read_all
