@@ -279,3 +279,13 @@ def test_codes_and_fingerprints_are_typeable() -> None:
                 with pytest.raises(InputError, match="wrong letter"):
                     read_code(plain[:place] + letter + plain[place + 1 :])
     assert read_code(code.replace("1", "I").replace("0", "O")) == code, "letters that people confuse"
+
+
+def test_a_roll_of_any_length_is_kept(tmp_path: Path) -> None:
+    """Finding 1: 2,000 people in names of 40 letters are beyond 64 KiB; a wrong roll is refused, and says why."""
+    people = {f"{number:040d}": {"age": "young" if number % 2 else "old"} for number in range(2_000)}
+    assert len(roll_csv(people)) > 1 << 16
+    assert read_roll(roll_csv(people)) == people
+    world = World(tmp_path, people=2, plan=plan_for(2, 1))
+    with pytest.raises(InputError, match="the roll has other numbers of people by age"):
+        world.ask("registrar", "roll", roll_csv(people))
