@@ -244,6 +244,20 @@ def test_parties_approve_only_what_is_theirs(tmp_path: Path) -> None:
         (tmp_path / name / "manifest.json").unlink()
         with pytest.raises(InputError, match="other keys, another address"):
             election.approve(tmp_path / name, path, tmp_path / "drop")
+    # The organiser's own: nothing that parties agreed on in the plan can be loosened behind its hash.
+    (tmp_path / "registrar" / "manifest.json").unlink()
+    loosened: dict[str, object] = {
+        "kappa": 1,
+        "least": 2,
+        "share": 1,
+        "question": "Shall they?",
+        "options": ["no", "yes"],
+    }
+    for part, value in {**loosened, "release": '{"target": {"beta": 0.4}}'}.items():
+        path = tmp_path / "loosened.json"
+        path.write_text(json.dumps({**document, part: value}))
+        with pytest.raises(InputError, match=f"{part}: it has "):
+            election.approve(tmp_path / "registrar", path, tmp_path / "drop")
     (tmp_path / "trustee-3" / "manifest.json").unlink()
     (tmp_path / "trustee-3" / "pledges.json").write_text("{}")
     with pytest.raises(InputError, match="not those that this trustee saw"):
