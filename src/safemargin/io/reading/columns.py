@@ -9,13 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import combinations
 
 from safemargin.core import InputError
+from safemargin.io.reading.attributes import find_attributes, is_status, status_column
+from safemargin.io.reading.codes import without_codes
 from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
-from safemargin.io.reading.frame import YEARS, Frame
+from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
+from safemargin.io.reading.headers import YEARS
 from safemargin.io.reading.values import MONEY
 from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 
@@ -24,7 +26,6 @@ COUNTS = (
     *("no. of people", "anzahl", "effectif", "nombre", "number of people", "number of persons", "personen"),
     *("headcount", "total count", "cases"),
 )
-_CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}|[A-Z]{1,3}")
 INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
 
@@ -85,12 +86,19 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
     if count and chosen is None:
         listed = ", ".join(name for name in by_name if name)
         raise InputError(f"{frame.grid.name}: there is no column {count!r}; the columns are {listed}")
-    _check_amounts(frame, found, chosen)
-    measured = [c for c in frame.measured if c not in special]
+    beside: set[int] = set()
+    if not labels:
+        attributes = find_attributes(frame, found.name, special, chosen)
+        special |= set(attributes.ignored)
+        beside = attributes.labels
+        found.notes += [f"column {found.name(c)!r} is not used: it {why}" for c, why in attributes.ignored.items()]
+        found.doubts += attributes.doubts
+    _check_amounts(frame, found, chosen, special | beside)
+    measured = [c for c in frame.measured if c not in special | beside]
     if chosen is None:
         measured = [c for c in measured if c not in _ignored(frame, found, measured)]
     texts = [c for c in range(frame.grid.width) if c not in frame.measured and c not in special]
-    texts = _without_notes(frame, found, texts, measured)
+    texts = sorted([*_without_notes(frame, found, texts, measured), *beside])
     if labels:
         found.labels = [by_name[name] for name in labels if name in by_name]
         rest = [c for c in measured if c not in found.labels]
@@ -102,7 +110,12 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
     else:
         _by_itself(frame, found, texts, measured, plain)
     if not labels:
-        found.labels = _without_codes(frame, found)
+        found.labels, beside_names = without_codes(frame, found.labels, found.counts, found.name)
+        found.code_of, found.notes, found.doubts = (
+            beside_names.code_of,
+            [*found.notes, *beside_names.notes],
+            [*found.doubts, *beside_names.doubts],
+        )
     if not found.counts and found.ends is None:
         raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")
     for c in found.labels:
@@ -114,13 +127,15 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
 
 def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[int]:
     special: set[int] = set()
-    for name in STATUS:
-        if name in plain and plain[name] not in frame.measured and found.status is None:
-            found.status = plain[name]
+    found.status = status_column(frame, plain)
     if found.status is not None and sum(names[-1:] == (found.name(found.status),) for names in found.names) > 1:
         found.status = None  # one column of flags per column of counts
     if found.status is not None:
-        special |= {plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured}
+        special |= {
+            plain[name]
+            for name in STATUS
+            if name in plain and plain[name] not in frame.measured and is_status(frame, plain[name])
+        }
     for low, high in RANGES:
         if low in plain and high in plain and found.ends is None:
             found.ends = plain[low], plain[high]
@@ -139,9 +154,9 @@ def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
     return None
 
 
-def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
+def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None, unused: set[int]) -> None:
     """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
-    looked = [chosen] if chosen is not None else list(frame.measured)
+    looked = [chosen] if chosen is not None else [c for c in frame.measured if c not in unused]
     named = [c for c in looked if not SHARES.search(found.name(c))]
     looked = named or looked  # means of amounts beside counts are ignored
     few = len(looked) <= 2 or sum(AMOUNT_WORDS.search(found.name(c)) is not None for c in looked) > 1
@@ -287,50 +302,11 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
     return True
 
 
-def _without_codes(frame: Frame, found: TableColumns) -> list[int]:
-    """The label columns less those that say of every row the same as another one: `E06000001` beside `Hartlepool`.
-
-    Two columns are one axis if each label of one goes with one label of the other. The one with names stays.
-    """
-    kept = list(found.labels)
-    for first, second in combinations(found.labels, 2):
-        if first not in kept or second not in kept or len(kept) < 2:
-            continue
-        rows = [r for r in frame.body if any(frame.values[r, c].kind != "empty" for c in found.counts)] or frame.body
-        pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in rows}
-        pairs -= {pair for pair in pairs if not pair[1]} if ("", "") in pairs else set()
-        full = {pair for pair in pairs if all(pair)}
-        # A total has no code: a blank beside a label that has none elsewhere.
-        bare = [{pair[1 - i] for pair in pairs - full if not pair[i]} - {""} for i in (0, 1)]
-        size = len(full)
-        if size < 2 or {len({pair[i] for pair in full}) for i in (0, 1)} != {size}:
-            continue
-        coded = [_are_codes([pair[i] for pair in full]) for i in (0, 1)]
-        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in full) * 2 > size for i in (0, 1)]
-        if coded[0] == coded[1] or not named[coded[0]]:
-            if size > 2 and pairs == full and len(full) == len(frame.body):
-                names = f"{found.name(first)!r} and {found.name(second)!r}"
-                found.doubts.append(f"columns {names} go together row by row: taken as two axes")
-            continue
-        at = 0 if coded[0] else 1
-        if bare[1 - at] or len(bare[at]) > 2 or bare[at] & {pair[1 - at] for pair in full}:
-            continue
-        gone, stays = (first, second) if coded[0] else (second, first)
-        kept.remove(gone)
-        found.code_of |= {pair[1 - at]: pair[at] for pair in full}
-        found.notes.append(f"column {found.name(gone)!r} says the same as {found.name(stays)!r}")
-    return kept
-
-
-def _are_codes(texts: Sequence[str]) -> bool:
-    """Whether texts are codes: short, most of them with digits."""
-    digits = sum(any(sign.isdigit() for sign in text) for text in texts)
-    return all(_CODED.fullmatch(text) for text in texts) and digits * 2 > len(texts)
-
-
 def _repeats(frame: Frame, column: int) -> bool:
     """Whether a column of numbers repeats its values, as labels do."""
     texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
+    if any(frame.values[r, column].kind in ("gap", "dash") for r in frame.body):
+        return False  # labels are not suppressed
     return "" not in texts and len(set(texts)) * 2 <= len(texts)
 
 

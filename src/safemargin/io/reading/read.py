@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import UNBOUNDED, InputError, PublishedTable, label
+from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, label
 from safemargin.io.combined import Combined, Hierarchies, is_combined, node_groups, read_combined, tree
 from safemargin.io.files import require_file, suffix
+from safemargin.io.reading.attributes import has_attributes
 from safemargin.io.reading.cells import SheetCells, find_cells
 from safemargin.io.reading.columns import TableColumns, find_columns
 from safemargin.io.reading.excel import excel_grids
@@ -104,11 +105,14 @@ def read_sheet_table(
         return _of_combined(found, sheet, hierarchies, reading, form)
     if not is_plain(sheet, count) or reading.is_about_layout:
         return None
+    ours = trusted or _is_ours(sheet.path)
+    if axes is None and not ours and has_attributes(sheet.columns, {*RESERVED, count}):
+        return None
     trees = {name: tree(name, (), files) for name, files in hierarchies.items() if name in sheet.columns}
     wider = {name: dict(zip(axis.labels, node_groups(axis), strict=True)) for name, axis in trees.items()}
     table = tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider)
     form = replace(form, is_tidy=reading == ReadingOptions())
-    return of_table(table, sheet, reading, form, trusted or _is_ours(sheet.path), set(trees))
+    return of_table(table, sheet, reading, form, ours, set(trees))
 
 
 def _is_ours(path: Path) -> bool:

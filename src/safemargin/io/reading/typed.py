@@ -9,6 +9,7 @@ from safemargin.io.duck import DuckSource, open_json, open_memory, open_parquet
 from safemargin.io.files import parse_json, read_text, require_file
 from safemargin.io.office import open_spss, open_stata
 from safemargin.io.reading.grid import MOST_CELLS, Cell, TextGrid, make_grid
+from safemargin.io.reading.json_forms import json_rows
 from safemargin.io.rows import quoted
 from safemargin.io.sqlite import connected, table_names
 
@@ -89,6 +90,10 @@ def json_grids(path: Path) -> list[TextGrid]:
         return [source_grid(open_json(path))]
     value = parse_json(read_text(path), path)
     if isinstance(value, dict):
+        if (found := json_rows(path, value)) is not None:
+            check_size(path, len(found), len(found[0]))
+            grid = make_grid(path, [[_json_cell(path, cell) for cell in row] for row in found], word="row")
+            return [TextGrid(**{**vars(grid), "head": 1})]
         lists = [part for part in value.values() if isinstance(part, list) and part]
         if lists and len(lists) == len(value) and all(len(part) == len(lists[0]) for part in lists):
             value = [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]  # columns by name
