@@ -21,6 +21,8 @@ from safemargin.io.reading.headers import YEARS
 
 FEW = 3
 """Labels from which on one that goes with one number each is no chance."""
+MULTIPLES = ("scalar_factor", "powercode", "power code", "unit multiplier")
+"""Columns of how many people a unit is."""
 MOST_LOOKED = 500_000
 """Cells of a tidy table that is looked at."""
 COMPLETE = 1.1
@@ -36,6 +38,8 @@ class Attributes:
     ignored: dict[int, str] = field(default_factory=dict)
     """By column why it is not used."""
     doubts: list[str] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
+    """The units that columns state, such as `in thousands`."""
 
 
 class Columns:
@@ -87,6 +91,11 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
     for c in words:
         if name(c).lower().strip() in ATTRIBUTES and c != count:
             found.ignored[c] = "says how counts are stated"
+    for c in (c for c in texts if name(c).lower().strip() in MULTIPLES):
+        stated = sorted({text.strip().lower() for text in texts[c]} - {"", "0", "units", "unit"})
+        found.units += [f"in {text}" for text in stated]
+        if stated and len(set(texts[c])) > 1:
+            found.doubts.append(f"column {name(c)!r} states several units: {', '.join(sorted(set(texts[c]))[:3])}")
     columns = Columns(texts)
     keys = [c for c in texts if (c in words or c in found.labels) and c not in found.ignored]
     rest = [m for m in measured if m not in found.labels and m not in found.ignored]

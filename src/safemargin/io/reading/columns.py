@@ -42,6 +42,8 @@ class TableColumns:
     across_name: str = ""
     code_of: dict[str, str] = field(default_factory=dict)
     """By label the code in a column beside it: `FR1` of `Île-de-France`."""
+    units: list[str] = field(default_factory=list)
+    """What columns say of the unit of all counts: `in thousands`."""
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -92,6 +94,7 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
         special |= set(attributes.ignored)
         beside = attributes.labels
         found.notes += [f"column {found.name(c)!r} is not used: it {why}" for c, why in attributes.ignored.items()]
+        found.units = attributes.units
         found.doubts += attributes.doubts
     _check_amounts(frame, found, chosen, special | beside)
     measured = [c for c in frame.measured if c not in special | beside]
@@ -336,11 +339,19 @@ def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: li
         chosen = named[0]
         others = [c for c in measured if c != chosen]
         keys = _keys(frame, [*texts, *(c for c in codes if c != chosen)], [c for c in others if c not in codes])
+        if not keys and (alone := [c for c in others if _distinct(frame, [c])]):
+            keys = alone[:1]
+            found.doubts.append(f"column {found.name(keys[0])!r} is taken for labels, and nothing says so")
         found.labels, found.counts = sorted(keys), [chosen]
         if extra := [c for c in others if c not in keys]:
             found.doubts.append(f"column {found.name(extra[0])!r} holds numbers too, and is not used")
         return
     counts = [c for c in measured if c not in codes]
+    numbers = [frame.values[r, 0].number for r in frame.body]
+    if not texts and 0 in counts and numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 2:
+        found.doubts.append(
+            "the first column numbers the rows, and no other one names them: are these records of people?"
+        )
     if not counts:
         counts, codes = measured[-1:], measured[:-1]
     keys = [*texts, *codes]

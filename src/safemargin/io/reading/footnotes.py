@@ -55,6 +55,7 @@ _MILLIONS = re.compile(r"\bin millions?\b|\(millions?\)|\bin mio\.?\b|\ben milli
 AMOUNT_WORDS = re.compile(
     r"turnover|revenue|sales\b|income|wage|salar|earning|expenditure|spending|gdp\b|gross value|value added|profit|"
     r"invest|payroll|tax (?:paid|revenue)|umsatz|einkommen|erlös|chiffre d'affaires|revenu\b|ingresos|fatturato|omzet|"
+    r"(?:\b|_)(?:km²|km2|m²|m2|mwh|gwh|kg|teur|tsd_?eur|meur|eur|usd|gbp|chf)\b|\(1[ .,]?000 ?t(?:ons|onnes)?\)|"
     r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|kosten|budget|price|euros?\b|dollars?\b",
     re.I,
 )
