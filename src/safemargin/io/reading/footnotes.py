@@ -56,7 +56,8 @@ AMOUNT_WORDS = re.compile(
     r"turnover|revenue|sales\b|income|wage|salar|earning|expenditure|spending|gdp\b|gross value|value added|profit|"
     r"invest|payroll|tax (?:paid|revenue)|umsatz|einkommen|erlös|chiffre d'affaires|revenu\b|ingresos|fatturato|omzet|"
     r"(?:\b|_)(?:km²|km2|m²|m2|mwh|gwh|kg|teur|tsd_?eur|meur|eur|usd|gbp|chf)\b|\(1[ .,]?000 ?t(?:ons|onnes)?\)|"
-    r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|\bcosts?\b|kosten|budget|price|euros?\b|dollars?\b",
+    r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|labou?r costs?|kosten|"
+    r"budget|price|euros?\b|dollars?\b",
     re.I,
 )
 _BY = re.compile(r"\b(?:by|nach|par|selon|por|según|per|secondo|naar|efter|etter|według|podle)\b", re.I)
