@@ -237,3 +237,29 @@ def status_column(frame: Frame, plain: dict[str, int]) -> int | None:
     """The first column with a name of a status that is none of the labels."""
     named = [plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured]
     return next((c for c in named if is_status(frame, c)), None)
+
+
+def repeats(frame: Frame, column: int) -> bool:
+    """Whether a column of numbers repeats its values, as labels do."""
+    texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
+    if any(frame.values[r, column].kind in ("gap", "dash") for r in frame.body):
+        return False  # labels are not suppressed
+    return "" not in texts and len(set(texts)) * 2 <= len(texts)
+
+
+def distinct(frame: Frame, columns: Sequence[int]) -> bool:
+    rows = [tuple(shown(frame.grid.rows[r][c]) for c in columns) for r in frame.body]
+    filled, above = [], [""] * len(columns)
+    for row in rows:
+        if not any(row):
+            continue
+        # A blank below a label repeats it.
+        above = [text or (above[i] if any(row[i + 1 :]) else "") for i, text in enumerate(row)]
+        filled.append(tuple(above))
+    return len(set(filled)) == len(filled)
+
+
+def counts_up(frame: Frame, column: int) -> bool:
+    """Whether a column of numbers rises by one from row to row."""
+    numbers = [value.number for r in frame.body if (value := frame.values[r, column]).kind == "number"]
+    return len(numbers) > 3 and numbers == [(numbers[0] or 0) + n for n in range(len(numbers))]
