@@ -117,6 +117,7 @@ def test_check_has_the_loss_of_what_swap_draws(
     found = safemargin.guarantee.check(held, swapped, rate, variant="no-vacuous")
     assert found.loss == pytest.approx(loss(laws), abs=1e-12)
     assert figure is None or round(found.loss, 5) == figure
+    assert found.stated is not None and found.loss < found.stated and "which holds" in found.to_text()
 
 
 def test_the_price_of_redrawing_grows_with_the_stratum() -> None:

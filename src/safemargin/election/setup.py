@@ -20,6 +20,7 @@ from safemargin.election.manifest import (
     EVERYBODY,
     SELF,
     TOTAL,
+    Address,
     Dimension,
     ElectionManifest,
     Escrow,
@@ -53,7 +54,7 @@ class PlannedParty(ManifestPart):
 
     role: Role
     organisation: Name
-    address: str = ""
+    address: Address = ""
 
 
 class ElectionPlan(ManifestPart):
