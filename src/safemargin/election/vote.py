@@ -172,7 +172,7 @@ class Page:
         forms = [self._form(name, self._button(name)) for name in ("check", "change")]
         if any(receipt.sentence in DROPPED for receipt in desk.receipts):
             forms.append(self._form("object", self._button("object")))
-        return [self._state(), *forms]
+        return [self._state(), *forms, paragraphs(self._text("change_help"))]
 
     def _ballot(self) -> Html:
         manifest = self.desk.election.manifest
