@@ -281,3 +281,38 @@ def test_a_column_with_gaps_holds_no_labels(tmp_path: Path) -> None:
             ["  Women", "*", "*", "35"], ["Rural", "20", "20", "40"],
             ["  Men", "*", "*", "22"], ["  Women", "*", "*", "18"]]  # fmt: skip
     assert len(safemargin.load(written(tmp_path / "t.csv", rows)).gaps) == 8
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.px", "sdmx.csv"])
+def test_a_suppressed_zero_is_read(name: str, tmp_path: Path) -> None:
+    """Offices suppress zeros too: a gap is from 0 up, where no tool says that zeros are printed."""
+    path = tmp_path / name
+    rows = [["North", "m", "9"], ["North", "f", ""], ["North", "_T", "9"], ["South", "m", "7"], ["South", "f", "5"],
+            ["South", "_T", "12"], ["_T", "m", "16"], ["_T", "f", "5"], ["_T", "_T", "21"]]  # fmt: skip
+    if name == "t.px":
+        data = " ".join(count or '".."' for *_, count in rows)
+        path.write_text(
+            f'STUB="area";HEADING="sex";VALUES("area")="North","South","_T";VALUES("sex")="m","f","_T";DATA={data};\n'
+        )
+    else:
+        head = ["area", "sex", "count", "suppressed"] if name == "t.csv" else ["AREA", "SEX", "OBS_VALUE", "OBS_STATUS"]
+        flag = {True: "TRUE", False: "FALSE"} if name == "t.csv" else {True: "Q", False: "A"}
+        written(path, [head, *([*row, flag[not row[2]]] for row in rows)])
+    found = safemargin.audit(path).to_json()
+    assert [f["lower"] for a in found["attacks"] if a["attack"] == "suppressed" for f in a["findings"]] == [0]
+
+
+def test_units_that_a_column_states_are_applied(tmp_path: Path) -> None:
+    rows = [["GEO", "SCALAR_FACTOR", "VALUE"], ["x", "thousands", "12"], ["y", "thousands", "7"]]
+    assert safemargin.load(written(tmp_path / "t.csv", rows)).unit == 1000
+    rows[1][1] = "units"
+    assert "several units" in safemargin.load(written(tmp_path / "t.csv", rows)).doubts[0]
+
+
+def test_numbers_of_rows_alone_are_no_labels(tmp_path: Path) -> None:
+    """Records of people are no table of counts; a label of numbers beside a named count is one, with a doubt."""
+    rows = [["respondent", "helpers", "age"], ["1", "4", "33"], ["2", "5", "41"], ["3", "4", "27"]]
+    assert "records of people" in " ".join(safemargin.load(written(tmp_path / "t.csv", rows)).doubts)
+    rows = [["people here help me", "n"], ["1", "12"], ["2", "5"], ["3", "8"]]
+    read = safemargin.load(written(tmp_path / "t.csv", rows))
+    assert read.axes[0].categories == ("1", "2", "3") and "taken for labels" in read.doubts[0]

@@ -21,6 +21,8 @@ from safemargin.io.reading.headers import YEARS
 
 FEW = 3
 """Labels from which on one that goes with one number each is no chance."""
+MULTIPLES = ("scalar_factor", "powercode", "power code", "unit multiplier")
+"""Columns of how many people a unit is."""
 MOST_LOOKED = 500_000
 """Cells of a tidy table that is looked at."""
 COMPLETE = 1.1
@@ -36,6 +38,8 @@ class Attributes:
     ignored: dict[int, str] = field(default_factory=dict)
     """By column why it is not used."""
     doubts: list[str] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
+    """The units that columns state, such as `in thousands`."""
 
 
 class Columns:
@@ -87,6 +91,11 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
     for c in words:
         if name(c).lower().strip() in ATTRIBUTES and c != count:
             found.ignored[c] = "says how counts are stated"
+    for c in (c for c in texts if name(c).lower().strip() in MULTIPLES):
+        stated = sorted({text.strip().lower() for text in texts[c]} - {"", "0", "units", "unit"})
+        found.units += [f"in {text}" for text in stated]
+        if stated and len(set(texts[c])) > 1:
+            found.doubts.append(f"column {name(c)!r} states several units: {', '.join(sorted(set(texts[c]))[:3])}")
     columns = Columns(texts)
     keys = [c for c in texts if (c in words or c in found.labels) and c not in found.ignored]
     rest = [m for m in measured if m not in found.labels and m not in found.ignored]
@@ -228,3 +237,29 @@ def status_column(frame: Frame, plain: dict[str, int]) -> int | None:
     """The first column with a name of a status that is none of the labels."""
     named = [plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured]
     return next((c for c in named if is_status(frame, c)), None)
+
+
+def repeats(frame: Frame, column: int) -> bool:
+    """Whether a column of numbers repeats its values, as labels do."""
+    texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
+    if any(frame.values[r, column].kind in ("gap", "dash") for r in frame.body):
+        return False  # labels are not suppressed
+    return "" not in texts and len(set(texts)) * 2 <= len(texts)
+
+
+def distinct(frame: Frame, columns: Sequence[int]) -> bool:
+    rows = [tuple(shown(frame.grid.rows[r][c]) for c in columns) for r in frame.body]
+    filled, above = [], [""] * len(columns)
+    for row in rows:
+        if not any(row):
+            continue
+        # A blank below a label repeats it.
+        above = [text or (above[i] if any(row[i + 1 :]) else "") for i, text in enumerate(row)]
+        filled.append(tuple(above))
+    return len(set(filled)) == len(filled)
+
+
+def counts_up(frame: Frame, column: int) -> bool:
+    """Whether a column of numbers rises by one from row to row."""
+    numbers = [value.number for r in frame.body if (value := frame.values[r, column]).kind == "number"]
+    return len(numbers) > 3 and numbers == [(numbers[0] or 0) + n for n in range(len(numbers))]

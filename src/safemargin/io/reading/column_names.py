@@ -40,7 +40,7 @@ NOTES = (
 SHARES = re.compile(
     r"%|\bper ?cent|\bpct\b|prozent|procent|prosent|százalék|yüzde|ποσοστό|"
     r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
-    r"proportion|\brate\b|\brates\b|\bratio\b|"
+    r"proportion|(?:\b|_)rates?\b|\bratio\b|"
     r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
     r"\bftes?\b|full.time equivalents?|vollzeitäquiv|\bvzä\b|\betp\b|équivalents? temps plein|"
     r"\bindex\b|\bchange\b|"
@@ -86,6 +86,9 @@ ROW_NUMBERS = (
         "№",
         "№ п/п",
         "item",
+        "rownames",
+        "row.names",
+        ".rownames",
         "rank",
         "rang",
         "pos.",

@@ -16,6 +16,7 @@ from safemargin.io.sqlite import connected, table_names
 NUMERIC = frozenset(
     "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT FLOAT DOUBLE DECIMAL".split()
 )
+MIDNIGHT = " 00:00:00"
 MOST_BYTES = 128 * 2**20
 """Bytes of all texts of a table together: a file may state one long text for every row."""
 
@@ -38,6 +39,12 @@ def source_grid(source: DuckSource) -> TextGrid:
             )
         texts = ", ".join(f"{field}::varchar" for field in fields)
         records = database.execute(f"select {texts} from {source.scan}").fetchall()
+    for column, kind in enumerate(kinds):
+        if kind.startswith("TIMESTAMP") and all((record[column] or MIDNIGHT).endswith(MIDNIGHT) for record in records):
+            records = [  # days, as Excel shows them
+                (*record[:column], (record[column] or "")[: -len(MIDNIGHT)] or None, *record[column + 1 :])
+                for record in records
+            ]
     numeric = [kind.split("(")[0] in NUMERIC for kind in kinds]
     rows: list[list[Cell]] = [[*names]]
     for record in records:
