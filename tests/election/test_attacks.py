@@ -328,3 +328,19 @@ def test_roles_are_only_those_of_the_manifest(tmp_path: Path) -> None:
                     make_entry(world.election, world.secrets[name], "closed", {"closed": True}).content,
                 )
     assert json.loads(Board(tmp_path / "board" / "board").contents[0])["type"] == "manifest"
+
+
+def test_the_check_of_a_voter_verifies_the_board(tmp_path: Path) -> None:
+    """Finding 7: a board whose signatures are wrong is no proof that a ballot counts."""
+    world = World(tmp_path).until_cast().close()
+    desk = Desk(world.election, tmp_path / "wallet.json", world.ask)
+    desk.wallet = world.wallets["row 000"]
+    assert all(receipt.included for receipt in desk.check())
+    path = next(p for p in sorted((world.board.folder / "entries").glob("*")) if b'"type":"ballots"' in p.read_bytes())
+    stated = json.loads(path.read_bytes())
+    stated["signature"] = "00" * 64
+    path.write_bytes(canonical(stated))
+    world.role("board").board.contents[int(path.stem)] = path.read_bytes()
+    desk.path = tmp_path / "again.json"
+    with pytest.raises(InputError, match="the board does not verify"):
+        desk.check()

@@ -153,6 +153,20 @@ def test_the_checker_runs_alone_and_loads_nothing_of_the_prover(original: Path) 
     assert done.stdout.startswith("Outcome: holds.") and done.stdout.splitlines()[-2:] == ["0", "[]"]
 
 
+def test_a_release_is_verified_without_arrays_and_databases(original: Path) -> None:
+    """Hashes and additions need neither; what reads further formats, or runs the rule, is loaded where it is used."""
+    code = (
+        "import sys\nfrom safemargin import verify\n"
+        "from safemargin.verify.cli import verify as _\n"
+        "found = verify(sys.argv[1], auditors=sys.argv[2])\n"
+        "heavy = {'numpy', 'scipy', 'duckdb', 'pandas', 'pyarrow', 'highspy', 'safemargin.release'}\n"
+        "print(found.outcome, sorted(heavy & set(sys.modules)))"
+    )
+    folders = [str(original / "published"), str(original / "auditors")]
+    done = subprocess.run([sys.executable, "-c", code, *folders], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "holds []", done.stderr
+
+
 # Outcomes
 
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from safemargin.io.interrupts import interruptible
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
+    from safemargin.io.reading.attributes import has_attributes
     from safemargin.io.reading.columns import COUNTS
     from safemargin.io.reading.footnotes import AMOUNT_WORDS
     from safemargin.io.reading.found import load, read_all
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from safemargin.io.reading.values import MONEY
     from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
     from safemargin.io.reading.write import can_write_back, write_back
-    from safemargin.io.respelled import SpellingWarning, respelled
+    from safemargin.io.respelled import SpellingWarning, respelled, respelled_frame
     from safemargin.io.rows import (
         AMOUNTS,
         MOST_LABELS,

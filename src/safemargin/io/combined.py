@@ -109,7 +109,10 @@ def is_combined(sheet: Sheet) -> bool:
     if "sdcStatus" in names or "suppressed" in names or {"freq", "cost", "status"} <= names:
         return True
     texts = (sheet.columns[name] for name in names - {"count", "status"})
-    return "status" in names and any(label.lower() in TOTALS for label in chain.from_iterable(texts))
+    said = {text.strip() for text in sheet.columns.get("status", ())}
+    if not said & (UNSAFE | SAFE | {"suppressed", "exact", "merged", "noised"}) - {""}:
+        return False  # `married`: an axis that happens to be called so
+    return any(label.lower() in TOTALS for label in chain.from_iterable(texts))
 
 
 def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:

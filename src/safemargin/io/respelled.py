@@ -1,14 +1,16 @@
 """Tables that are grouped by the engine itself, with labels that look the same as one."""
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 
 from safemargin.io.duck import DuckSource, literal
 from safemargin.io.rows import MOST_LABELS
 from safemargin.io.same_labels import plain_label, same_label, spelling_notes
+from safemargin.io.spark import SparkFrame
 
 
 class SpellingWarning(UserWarning):
@@ -33,13 +35,37 @@ def respelled(
             texts = [text for (text,) in database.execute(f"{query} limit {MOST_LABELS + 1}").fetchall()]
             if len(texts) > MOST_LABELS:
                 continue
-            spelling = {same_label(text): text for text in (known or {}).get(name, ())}
-            others = {text: spelling.setdefault(same_label(text), plain_label(text)) for text in texts}
-            for note in spelling_notes(name, texts):
-                if note.endswith("one category"):
-                    warnings.warn(f"{source.path}: {note}", SpellingWarning, stacklevel=3)
-            fields[name] = _renamed(field, {text: other for text, other in others.items() if text != other})
+            fields[name] = _renamed(field, _others(source.path, name, texts, (known or {}).get(name, ())))
     return source if fields == dict(source.fields) else replace(source, fields=fields)
+
+
+def respelled_frame(table: SparkFrame, columns: Collection[str]) -> SparkFrame:
+    """The same on a cluster: what comes here are the values of columns that hold more than plain texts."""
+    names = [name for name in dict.fromkeys(columns) if table.kind(name) == "string"]
+    keys = [table.column(name) for name in names]
+    odd = [
+        f"coalesce(bool_or(octet_length({key}) <> char_length({key}) or {key} like ' %' or {key} like '% ' "
+        f"or instr({key}, '  ') > 0 or instr({key}, chr(9)) > 0), false)"
+        for key in keys
+    ]
+    frame = table.frame
+    found = frame.selectExpr(*odd).collect()[0] if odd else ()
+    for name, key in (pair for pair, is_odd in zip(zip(names, keys, strict=True), found, strict=True) if is_odd):
+        rows = frame.selectExpr(key).where(f"{key} is not null").distinct().limit(MOST_LABELS + 1).collect()
+        texts = sorted(text for (text,) in rows)
+        if len(texts) <= MOST_LABELS and (others := _others(table.path, name, texts)):
+            frame = frame.replace(others, subset=[key])
+    return table if frame is table.frame else replace(table, frame=frame)
+
+
+def _others(path: Path, name: str, texts: Sequence[str], known: Iterable[str] = ()) -> dict[str, str]:
+    """What each label is called that has another spelling, with a warning where two are one."""
+    spelling = {same_label(text): text for text in known}
+    others = {text: spelling.setdefault(same_label(text), plain_label(text)) for text in texts}
+    for note in spelling_notes(name, texts):
+        if note.endswith("one category"):
+            warnings.warn(f"{path}: {note}", SpellingWarning, stacklevel=4)
+    return {text: other for text, other in others.items() if text != other}
 
 
 def _odd_columns(database: duckdb.DuckDBPyConnection, source: DuckSource, names: list[str]) -> list[str]:

@@ -220,7 +220,7 @@ def _page(context: ReportContext, origin: Origin) -> list[Part]:
     return [
         Headline(state, sentence, detail),
         Answers(three_answers(context)),
-        remedies_block(context, state),
+        remedies_block(context),
         *(Paragraph(note, "warning") for note in context.plan.notes),
         strips_section(context),
         Columns(choices, decisions) if choices else decisions,

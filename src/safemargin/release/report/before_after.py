@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.release.plan import Action
-from safemargin.release.report.context import ReportContext
+from safemargin.release.report.context import FIFTH, ReportContext, lost_tables, worst_axis
 from safemargin.release.report.groups import DecidedGroup, is_omitted
 from safemargin.ui import (
     AxisStrip,
@@ -77,7 +77,7 @@ def _kept(groups: list[DecidedGroup]) -> str:
     return f"{percent(exact / everybody)} of people exact"
 
 
-def remedies_block(context: ReportContext, state: str) -> Part:
+def remedies_block(context: ReportContext) -> Part:
     """Why much was lost, and what was tried and keeps more."""
     if not context.causes and not context.tried:
         return None
@@ -91,7 +91,8 @@ def remedies_block(context: ReportContext, state: str) -> Part:
         for remedy in context.tried
     ]
     note = "Each was decided, certified and attacked. None loosens a limit." if tried else ""
-    title = "Why not everything is exact" if state == "sound" else "Why so much was lost"
+    is_much = bool(lost_tables(context)) or worst_axis(context)[1] > FIFTH or not context.is_sound
+    title = "Why so much was lost" if is_much else "Why not everything is exact"
     return Remedies(f"{why[:1].upper()}{why[1:]}." if why else "", tried, note, title)
 
 

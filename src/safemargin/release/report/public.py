@@ -6,6 +6,7 @@ from typing import Any
 
 from safemargin.core import PublishedTable
 from safemargin.io import rows_of
+from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.release.report.groups import Orders
 from safemargin.ui import (
     CountCell,
@@ -73,6 +74,7 @@ def public_page(
             certificate["title"] or "Published tables",
             *_result(certificate, tables, crossed),
             _coverage(tables),
+            *not_checked(certificate),
             *_files(links),
             *sections,
             Section("How people were protected", Protection(kinds, sentences), anchor="protect"),
@@ -104,6 +106,14 @@ def file_folds(tables: Sequence[PublishedTable], orders: Orders) -> Iterator[Fol
         note = f"{plural(merged, 'group')} of several categories, joined by |." if merged else ""
         title = f"Rows of the file {table.name}: {plural(len(rows), 'row')}"
         yield Fold(title, note, Grid(list(rows[0]) if rows else [], values, sortable=True))
+
+
+def not_checked(certificate: Mapping[str, Any]) -> list[Part]:
+    """What was not shown, for everybody to read: amber, since less is known than that the rule discloses nothing."""
+    missing = [RULE_NOT_CHECKED] if certificate["rule"]["label"] != "rerun" else []
+    if certificate["unproved"]:
+        missing.append(f"Not checked: {plural(certificate['unproved'], 'count')} that only fractional tables show.")
+    return [Paragraph(text, "warning") for text in missing]
 
 
 def with_data(page: str, data: Mapping[str, Sequence[Sequence[object]]]) -> str:

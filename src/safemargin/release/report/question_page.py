@@ -10,7 +10,7 @@ from typing import Any
 
 from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.questions import SurveyQuestion
-from safemargin.release.report.public import HOW_TO_CHECK, links_of, sentences_of, with_data
+from safemargin.release.report.public import HOW_TO_CHECK, links_of, not_checked, sentences_of, with_data
 from safemargin.ui import (
     AnswerStrips,
     Downloads,
@@ -128,6 +128,7 @@ def questions_page(
             certificate["title"] or "Published tables",
             Paragraph(_finding(questions, tables, scales), "lead"),
             lost,
+            *not_checked(certificate),
             *(Section(heat.caption, Downloads(links.get(heat.table, [])), favourable, OnPage(heat)) for heat in maps),
             Section("How everybody answered", AnswerStrips(strips)) if strips else None,
             Section("How people were protected", Protection(*sentences_of(certificate, statuses, is_merged))),
