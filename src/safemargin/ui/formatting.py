@@ -7,8 +7,12 @@ is printed as it was given.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from safemargin.core import JOINER, UNBOUNDED, Onlooker
+from safemargin import core  # its names are loaded where they are used: arrays are not needed to format a number
+
+if TYPE_CHECKING:
+    from safemargin.core import Onlooker
 
 _BAND = re.compile(
     r"(?P<low>\d+)(?:-(?P<high>\d+)|(?P<over>\+| and (?:over|later|older)| or (?:over|more|older)))?"
@@ -59,7 +63,7 @@ def band_label(label: str) -> str:
     >>> band_label("17-24 | 33-40"), band_label("3 | 4"), band_label("Aarau | Basel")
     ('17-24 | 33-40', '3 | 4', 'Aarau | Basel')
     """
-    bands = [_BAND.fullmatch(part.strip()) for part in label.split(JOINER)]
+    bands = [_BAND.fullmatch(part.strip()) for part in label.split(core.JOINER)]
     parsed = [band for band in bands if band]
     if len(parsed) < len(bands) or len(bands) == 1 or all(band["low"] == band[0] for band in parsed):
         return label
@@ -106,7 +110,7 @@ def count_range(lower: int, upper: int) -> str:
     >>> count_range(280, 1290), count_range(4169, 4169), count_range(3, UNBOUNDED)
     ('280 to 1,290', '4,169', '3 or more')
     """
-    if upper >= UNBOUNDED:
+    if upper >= core.UNBOUNDED:
         return f"{lower:,} or more"
     return f"{lower:,}" if lower == upper else f"{lower:,} to {upper:,}"
 
@@ -145,7 +149,7 @@ def named_cell_label(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everyone"
 
 
-def describe_onlooker(onlooker: Onlooker, axes: tuple[str, ...]) -> str:
+def describe_onlooker(onlooker: "Onlooker", axes: tuple[str, ...]) -> str:
     """What an onlooker knows beside the release."""
     knows = [COMPOSITIONS[onlooker.composition(axes)]]
     if onlooker.facts:
