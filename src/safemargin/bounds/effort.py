@@ -159,6 +159,8 @@ class Effort:
     # Exchanges per block until its margins hold; ended after 50 without progress, as they can go round in a circle.
     rounding_exchanges: int = 200_000
     rounding_patience: int = 50
+    # Exchanges that are tried where the first is not possible. 1,691 people of 400 kinds with 10 options need some.
+    rounding_tries: int = 60
     # Even roundings where the nearest integers do not lead to a table. With 1.3 people per profile 16 of 17 nearest
     # roundings led to none, and in a city of 2.1 people per profile and 5 axes none did; of even ones two in three do.
     even_roundings: int = 3
