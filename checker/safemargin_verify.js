@@ -1,35 +1,27 @@
 "use strict";
-/* Check the certificate of a safemargin release in a browser, or with Node: one file, no dependency, no network.
-
-The first program that checks certificates is safemargin_verify.py. Both follow docs/certificate.md, share no code, and
-are run on the same true and forged certificates. Whoever forges a page can forge the checker inside: a verdict that
-counts comes from a copy of one of the two programs that was obtained elsewhere.
-
+/* Check the certificate of a safemargin release in a browser, or with Node: one file, no dependency, no network. It follows
+docs/certificate.md as safemargin_verify.py does, shares no code with it, and is run on the same certificates. Whoever
+forges a page can forge the checker inside: a verdict that counts comes from a copy that was obtained elsewhere.
 A profile is one category per axis; a witness gives counts to every profile that add up to all that is published; a cell
 is a set of people; a secret is a set of options of which nobody may infer that nearly all of a group chose within it.
 Objects of JSON are Maps here, and fractions pairs of integers. */
 const safemarginVerify = (() => {
   const [MANIFEST, CERTIFICATE, PAGE] = ["manifest.json", "certificate.json", "index.html"];
   const [SIGNATURE, WITNESSES, ROLL] = ["manifest.json.minisig", "witnesses.json", "roll.csv"];
-  const [HOLDS, FAILS, NOT_CHECKED] = ["holds", "fails", "not checked"];
   const COUNTED = ["exact", "merged"], PAGE_ROWS = 2000; // statuses of true counts; rows of a table that the page shows
 
   class Finding extends Error {} // something that is wrong, in one line that names the file
   const refuse = (wrong, text) => { if (wrong) throw new Finding(text); };
 
   // 1. Bytes: SHA-256 and Ed25519 come with the browser; BLAKE2b (RFC 7693), which minisign hashes with, does not.
-  async function sha256(content) {
-    const mark = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", content));
-    return Array.from(mark, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
-
+  const digits = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const sha256 = async (content) => digits(new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", content)));
   const WIDE = (1n << 64n) - 1n, hex = (digits) => [...digits].map((digit) => parseInt(digit, 16));
   const SIGMA = ["0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "905724afe1bc683d",
     "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0"].map(hex);
   const MIXED = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"].map(hex); // columns, then diagonals
   const SEED = [0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
     0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n];
-
   function blake2b(content) { // 64 bytes, without a key
     const state = SEED.map((word, i) => (i ? word : word ^ 0x01010040n));
     const turn = (x, n) => ((x >> n) | (x << (64n - n))) & WIDE;
@@ -42,10 +34,8 @@ const safemarginVerify = (() => {
       for (let round = 0; round < 12; round++) {
         MIXED.forEach(([a, b, c, d], i) => [[32n, 24n], [16n, 63n]].forEach(([p, q], half) => {
           const word = view.getBigUint64(block * 128 + 8 * SIGMA[round % 10][2 * i + half], true);
-          v[a] = (v[a] + v[b] + word) & WIDE;
-          v[d] = turn(v[d] ^ v[a], p);
-          v[c] = (v[c] + v[d]) & WIDE;
-          v[b] = turn(v[b] ^ v[c], q);
+          v[d] = turn(v[d] ^ (v[a] = (v[a] + v[b] + word) & WIDE), p);
+          v[b] = turn(v[b] ^ (v[c] = (v[c] + v[d]) & WIDE), q);
         }));
       }
       state.forEach((value, i) => { state[i] = value ^ v[i] ^ v[i + 8]; });
@@ -56,13 +46,11 @@ const safemarginVerify = (() => {
   // 2. Texts: strict readers, so that no two programs can read different things from one file.
   function decoded(name, content) {
     let text;
-    try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
-    } catch { throw new Finding(`${name}: is not UTF-8`); }
+    try { text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content); }
+    catch { throw new Finding(`${name}: is not UTF-8`); }
     refuse(/[\ufeff\0]/.test(text), `${name}: has a byte order mark, or a character 0`);
     return text;
   }
-
   // JSON with objects as Maps: keys keep their order, whatever they are called, and none stands twice in an object.
   // A number with a point or an exponent, which only a manifest may have, is { real }.
   function parseJson(name, content) {
@@ -70,21 +58,16 @@ const safemarginVerify = (() => {
     try { JSON.parse(text); } catch { throw new Finding(`${name}: is not JSON`); } // from here on, only its values count
     const next = () => pattern.exec(text)[0];
     const value = (token, depth) => {
-      refuse(depth > 500, `${name}: is not JSON of a reasonable depth`);
-      if (token === "[") {
-        const found = [];
-        while ((token = next()) !== "]") if (token !== ",") found.push(value(token, depth + 1));
-        return found;
-      }
-      if (token === "{") {
-        const found = new Map();
-        while ((token = next()) !== "}") {
-          const key = JSON.parse(token === "," ? next() : token);
+      refuse(depth >= 100 && "[{".includes(token), `${name}: is nested more than 100 deep`);
+      if ("[{".includes(token)) {
+        const found = new Map(), isObject = token === "{"; // of a list, by place
+        while (!"]}".includes(token = next())) {
+          if (token === ",") token = next();
+          const key = isObject ? JSON.parse(token) : found.size, colon = isObject && next();
           refuse(found.has(key), `${name}: has a key twice in one object`);
-          next(); // the colon
-          found.set(key, value(next(), depth + 1));
+          found.set(key, value(colon ? next() : token, depth + 1));
         }
-        return found;
+        return isObject ? found : [...found.values()];
       }
       if (!/^[-0-9]/.test(token)) return JSON.parse(token);
       const isReal = /[.eE]/.test(token);
@@ -93,20 +76,20 @@ const safemarginVerify = (() => {
     };
     return value(next(), 0);
   }
-
   // Rows of a CSV file (RFC 4180; any end of line) as Maps; an empty field is null.
   function parseCsv(name, content) {
     const text = decoded(name, content), lines = [[]];
     const pattern = /(?:"((?:[^"]+|"")*)"|([^",\r\n][^,\r\n]*|))(,|\r\n|\r|\n|$)/y;
     for (let end = ""; pattern.lastIndex < text.length || end === ",";) {
       const start = pattern.lastIndex, match = pattern.exec(text), line = lines.at(-1);
-      refuse(!match || match[0].length > 131072, `${name}: is not CSV`);
+      refuse(!match, `${name}: is not CSV`);
       end = match[3];
       const isField = match[0] !== end || end === "," || line.length || start === text.length; // no empty line
       if (isField) line.push(match[1] ? match[1].replaceAll('""', '"') : match[2] || "");
       if (end !== "," && pattern.lastIndex < text.length) lines.push([]);
     }
     const [head, ...rows] = lines, even = rows.every((line) => line.length === head.length);
+    refuse(lines.some((line) => line.some((field) => field.length > 100000 && [...field].length > 100000)), `${name}: has a field that is too long`);
     refuse(!text || new Set(head).size < head.length, `${name}: has no columns, or two of one name`);
     refuse(!even, `${name}: a row has more or fewer fields than there are columns`);
     return rows.map((line) => new Map(line.map((field, i) => [head[i], field || null])));
@@ -117,21 +100,20 @@ const safemarginVerify = (() => {
   const isText = (value) => typeof value === "string", isBool = (value) => typeof value === "boolean";
   const isTexts = (value) => isList(value) && value.every(isText) && new Set(value).size === value.length;
   const isCount = (value) => isInt(value) && value >= 0, oneOf = (...known) => (value) => known.includes(value);
-  const isFraction = (text) => { // from 0 to 1 in lowest terms
-    if (!isText(text) || !/^[0-9]{1,40}\/[1-9][0-9]{0,39}$/.test(text)) return false;
-    let [a, b] = fraction(text);
-    if (a > b || `${a}/${b}` !== text) return false;
-    while (b) [a, b] = [b, a % b];
-    return a === 1n;
-  };
+  const divisor = (a, b) => (b ? divisor(b, a % b) : a), isLowest = ([a, b], text) => a <= b && `${a}/${b}` === text && divisor(a, b) === 1n;
+  const isFraction = (text) => isText(text) && /^[0-9]{1,40}\/[1-9][0-9]{0,39}$/.test(text) && isLowest(fraction(text), text);
   const fraction = (text) => text.split("/").map(BigInt), less = ([a, b], [c, d]) => a * d < c * b;
   const sum = (values) => values.reduce((one, other) => one + other, 0);
+  const tally = (entries) => { // the sum of the numbers of every key
+    const sums = new Map();
+    for (const [key, n] of entries) sums.set(key, (sums.get(key) || 0) + n);
+    return sums;
+  };
   const pairs = (items) => items.flatMap((one, i) => items.slice(i + 1).map((other) => [one, other]));
   const comma = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
   const expect = (value, is, where) => { refuse(!is(value), `${where}: a value is of another kind`); return value; };
   // Every name with its number; CSV may have an apostrophe before one that a spreadsheet would run.
   const numbered = (names) => new Map([...names.map((name, i) => [`'${name}`, i]), ...names.map((name, i) => [name, i])]);
-
   // An object with just these keys, each of its kind: what this program does not know, it cannot check.
   function fields(holder, kinds, where) {
     const names = Object.keys(kinds);
@@ -140,7 +122,6 @@ const safemarginVerify = (() => {
     names.forEach((name) => refuse(!kinds[name](holder.get(name)), `${where}: ${name}: is of another kind`));
     return Object.fromEntries(holder);
   }
-
   // A value of JSON as one text, by which values are compared: `1`, `1.0` and `true` differ, and objects have no order.
   function canonical(value) {
     if (isList(value)) return `[${value.map(canonical)}]`;
@@ -158,18 +139,15 @@ const safemarginVerify = (() => {
     const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name));
     const how = hashes.has(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
     refuse(odd !== undefined, `${place}${odd}: ${how}`);
-    for (const [name, mark] of hashes) {
-      refuse(await sha256(files.get(name)) !== mark, `${place}${name}: its hash is not that of the manifest`);
-    }
+    const differs = `its hash is not that of the manifest`;
+    for (const [name, mark] of hashes) refuse(await sha256(files.get(name)) !== mark, `${place}${name}: ${differs}`);
     return manifest;
   }
-
   const KINDS = { // of the fields of a certificate
     schema: oneOf(2), kind: oneOf("release"), title: isText, target: isMap, onlookers: isList, questions: isList,
     tables: isList, checked: isList, rule: isMap, earlier: isMap, noise: isList, slack: isCount, unproved: isCount,
     auditors: isText, statement: isText, figures: isTexts };
   const TARGET = { beta: isFraction, kappa: (n) => isInt(n) && n > 0, tau: isCount, sensitive: isMap };
-
   function checkFiles(files, manifest) { // the certificate, whose files and limits are those of the manifest
     refuse(!files.has(CERTIFICATE) || !files.has(PAGE), `${CERTIFICATE} or ${PAGE}: is missing`);
     const read = expect(parseJson(CERTIFICATE, files.get(CERTIFICATE)), isMap, CERTIFICATE);
@@ -194,7 +172,6 @@ const safemarginVerify = (() => {
   const QUESTION = { question: isText, options: isTexts, people: isCount, secrets: isList, least: isMap };
   const SECRET = { options: isTexts, share: isFraction, ceiling: isFraction };
   const isRead = (name) => /\.(csv|json)$/.test(name) && !name.endsWith(".sdmx.csv");
-
   class Question {
     constructor(stated, beta) {
       const where = `${CERTIFICATE}: questions`;
@@ -202,8 +179,8 @@ const safemarginVerify = (() => {
       this.secrets = secrets.map((secret) => {
         const held = fields(secret, SECRET, where), share = fraction(held.share), ceiling = fraction(held.ceiling);
         const members = held.options.map((name) => options.indexOf(name)).sort((a, b) => a - b);
-        const some = members.length > 0 && !members.includes(-1) && members.length < options.length;
-        refuse(!some, `${where}: a secret is no set of some options`);
+        const { length } = members, none = !length || length === options.length || members.includes(-1);
+        refuse(none, `${where}: a secret is no set of some options`);
         const half = [share[1] - share[0], 2n * share[1]], [n, d] = less(half, beta) ? half : beta;
         refuse(ceiling[0] * d !== (d - n) * ceiling[1], `${where}: a ceiling does not follow from beta and its share`);
         return { members, share, ceiling };
@@ -214,7 +191,6 @@ const safemarginVerify = (() => {
       refuse(!once || !clear, `${where}: has a secret twice, or a least count of no option`);
       Object.assign(this, { name: question, options, people, numbers: numbered(options) });
     }
-
     checkTotals(total) { // shares follow from the total that is published
       const printed = total.printed.get(this.name) || new Map(), people = BigInt(Math.max(this.people, 1));
       this.totals = this.options.map((_, option) => printed.get(`|${option}`));
@@ -223,20 +199,16 @@ const safemarginVerify = (() => {
       const follow = this.secrets.every(({ members, share: [n, d] }) => n * people === d * BigInt(this.total(members)));
       refuse(!follow, `${CERTIFICATE}: questions: a share does not follow from the total`);
     }
-
     total(members) { return sum(members.map((option) => this.totals[option])); }
   }
-
   const TABLE = { name: isText, axes: isTexts, groups: isList, files: isMap };
-
   class Table { // one published table: which group every category falls in, and what is printed
     constructor(stated, files, questions, result) {
       const where = `${CERTIFICATE}: tables`, { name, axes, groups, files: own } = fields(stated, TABLE, where);
       const reserved = axes.some(oneOf("question", "option", "count", "status"));
       refuse(reserved || groups.length !== axes.length || !groups.every(isMap), `${where}: ${name}: has other axes`);
       const isNamed = ([label, names]) => isTexts(names) && names.length && label === names.join(" | ");
-      const clear = groups.every((each) => [...each].every(isNamed));
-      refuse(!clear, `${where}: ${name}: a label is not the name of its categories`);
+      refuse(!groups.every((each) => [...each].every(isNamed)), `${where}: ${name}: a label is not the name of its categories`);
       const labels = groups.map((each) => [...each.keys()]), members = groups.map((each) => [...each.values()]);
       Object.assign(this, { name, axes, rows: [], numbers: labels.map(numbered) });
       this.printed = new Map(); // by question: groups and option to the count, or null for a gap or noise
@@ -256,23 +228,19 @@ const safemarginVerify = (() => {
       }
       this.isWhole = this.rows.every((row) => COUNTED.includes(row.at(-1)));
     }
-
     read(own, files, questions, result) { // the rows, which all files that are read agree on
       const names = [...own.keys()], others = names.filter((name) => !isRead(name));
       result.unchecked.push(...others.map((name) => `that ${name} prints the same as the other formats of its table.`));
-      const known = names.filter(isRead).map((name) => {
-        const rows = (name.endsWith(".csv") ? parseCsv : parseJson)(name, files.get(name));
-        return this.cells(name, expect(rows, isList, name), questions);
-      });
+      const parse = (name) => (name.endsWith(".csv") ? parseCsv : parseJson)(name, files.get(name));
+      const known = names.filter(isRead).map((name) => this.cells(name, parse(name), questions));
       const agree = known.length && known.every((each) => same(each, known[0]));
       refuse(!agree, `${this.name}: its files print different rows, or none of them is CSV or JSON`);
       return known.at(-1).values();
     }
-
     cells(name, rows, questions) {
       const many = questions[0].name ? ["question"] : [], cells = new Map();
       const columns = [...many, ...this.axes, "option", "count", "status"];
-      rows.forEach((row, number) => {
+      expect(rows, isList, name).forEach((row, number) => {
         const where = `${name}: row ${number + 1}`;
         refuse(!isMap(row) || !same([...row.keys()], columns), `${where}: has other columns than ${columns.join(", ")}`);
         const question = questions.find((each) => each.name === (many.length ? row.get("question") : ""));
@@ -282,32 +250,27 @@ const safemarginVerify = (() => {
         refuse(!known, `${where}: has a label or an option that the certificate does not list`);
         const key = canonical([question.name, codes, option]);
         refuse(cells.has(key), `${where}: occurs twice`);
-        cells.set(key, [question.name, codes, option, Table.count(where, row.get("count"), status), status]);
+        const count = row.get("count"), isGap = status === "suppressed", text = isText(count) || isInt(count) ? count : "";
+        refuse(!["noised", "suppressed", ...COUNTED].includes(status), `${where}: its status is unknown`);
+        refuse(isGap ? count !== null : !/^-?[0-9]{1,15}$/.test(text), `${where}: its count is no integer, or fills a gap`);
+        refuse(Number(count) < 0 && status !== "noised", `${where}: its count is negative`);
+        cells.set(key, [question.name, codes, option, isGap ? null : Number(count) + 0, status]);
       });
       refuse(!cells.size, `${name}: has no rows`);
       return cells;
     }
-
-    static count(where, count, status) { // the count of a row, which its status must explain
-      const isGap = status === "suppressed", isNumber = /^-?[0-9]{1,15}$/.test(isText(count) || isInt(count) ? count : "");
-      refuse(!["noised", "suppressed", ...COUNTED].includes(status), `${where}: its status is unknown`);
-      refuse(isGap ? count !== null : !isNumber, `${where}: its count is no integer, or fills a gap`);
-      refuse(Number(count) < 0 && status !== "noised", `${where}: its count is negative`);
-      return isGap ? null : Number(count) + 0;
-    }
   }
-
   function checkedSets(certificate, tables) {
     if (!certificate.onlookers.some(({ roll }) => roll === "joint")) return [];
     const axes = [...new Set(tables.flatMap((table) => table.axes))];
     return [...(axes.length > 2 ? [axes] : []), ...pairs(axes), ...axes.map((axis) => [axis])];
   }
-
   const ONLOOKER = { name: isText, roll: oneOf("none", "sizes", "joint"), facts: isBool, earlier: isBool };
   const EARLIER = { cycles: isTexts, held: oneOf("jointly", "group by group", "not"), net: isBool };
-  const NOISE = { epsilon: isText, posterior: isList, omitted: isTexts };
-  const POSTERIOR = { axis: isText, group: isText, chance: isText, secret: isText, draw: isText };
-
+  const fits = (pattern) => (value) => isText(value) && pattern.test(value); // numbers that the statement repeats
+  const NOISE = { epsilon: fits(/^[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?$/), posterior: isList, omitted: isTexts };
+  const POSTERIOR = { axis: isText, group: isText, chance: fits(/^(0\.[0-9]{3}|1\.000)$/), secret: isText,
+    draw: oneOf("counted", "not counted") };
   // The certificate with its questions and tables, all of whose fields follow from each other and from the files.
   function checkCertificate(stated, files, result) {
     const { target, slack } = stated, where = (key) => `${CERTIFICATE}: ${key}`;
@@ -323,9 +286,9 @@ const safemarginVerify = (() => {
     for (const question of questions) {
       question.checkTotals(total[0]);
       for (const table of tables.filter((each) => !slack && each.isWhole && each.printed.has(question.name))) {
-        const sums = question.options.map(() => 0);
-        for (const [key, count] of table.printed.get(question.name)) sums[key.split("|")[1]] += count;
-        refuse(!same(sums, question.totals), `${table.name}: adds up to another total`);
+        const sums = tally([...table.printed.get(question.name)].map(([key, count]) => [key.split("|")[1], count]));
+        const agree = question.totals.every((total, option) => total === (sums.get(String(option)) || 0));
+        refuse(!agree, `${table.name}: adds up to another total`);
       }
     }
     const each = (key, kinds) => stated[key].map((held) => fields(held, kinds, where(key)));
@@ -341,8 +304,8 @@ const safemarginVerify = (() => {
       table.rows.filter((row) => row.at(-1) === "noised").map((row) => [table.axes[0], row.at(-4)])));
     const claimed = ids(noise.flatMap(({ posterior }) => posterior.map(({ axis, group }) => [axis, group])));
     const some = noise.some(({ omitted }) => claimed.length || !omitted.length);
-    const fits = noised.length > 0 === some && (!claimed.length || same(claimed, noised));
-    refuse(!fits, `${where("noise")}: is not what the tables have`);
+    const agree = noised.length > 0 === some && (!claimed.length || same(claimed, noised));
+    refuse(!agree, `${where("noise")}: is not what the tables have`);
     refuse(statement(certificate) !== certificate.statement, `${CERTIFICATE}: its statement does not follow from it`);
     const weaker = { "beta is weaker than its default, 1/20.": less(target.beta, [1n, 20n]),
       "kappa is weaker than its default, 30.": target.kappa < 30, "tau is weaker than its default, 3.": target.tau < 3 };
@@ -351,13 +314,12 @@ const safemarginVerify = (() => {
   }
 
   // 6. The statement: a function of the fields, so that nothing can be stated that is not a field.
-  const quoted = (text) => (text.includes("'") ? `"${text}"` : `'${text}'`), or = (names) => names.map(quoted).join(" or ");
+  const quoted = (text) => (text.includes("'") ? `"${text.replaceAll('"', '\\"')}"` : `'${text}'`), or = (names) => names.map(quoted).join(" or ");
   const when = (applies, text) => (applies ? text : "");
   const percent = ([n, d]) => { // nine digits behind the point, without zeros at the end
     const digits = String((200n * 10n ** 9n * n + d) / (2n * d)).padStart(10, "0");
     return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, "") + " %";
   };
-
   // The limits of one question in words, of which counts they speak, and what is not protected.
   function claim({ options, secrets, least }, { beta: [n, d], kappa }) {
     const low = percent([n, d]), high = percent([d - n, d]), all = options.map((_, option) => option);
@@ -368,8 +330,7 @@ const safemarginVerify = (() => {
     const above = all.filter((option) => find([option]) >= 0), below = all.filter((option) => find(others([option])) >= 0);
     const own = secrets.filter(({ members }) => members.length > 1 && members.length < all.length - 1);
     const small = least.map(([option, fewest]) => `, nor that 1 to ${comma(fewest - 1)} chose ${names([option])}`).join("");
-    const certain = secrets.some(({ share: [a, b] }) => !a || a === b);
-    const excepted = when(certain, ", options that nobody or everybody chose excepted");
+    const excepted = when(secrets.some(({ share: [a, b] }) => !a || a === b), ", options that nobody or everybody chose excepted");
     if (same([above, below, own.length], [all, all, 0])) {
       const rare = when(secrets.some(few), " (options that few or nearly all chose: within half of what the total leaves)");
       const text = `fewer than ${low} or more than ${high} of any checked group chose an option${rare}${excepted}${small}`;
@@ -379,8 +340,7 @@ const safemarginVerify = (() => {
       " (an option that nearly all chose: more than half of what the total leaves)");
     const sets = own.map(({ members }) => { // a set and its complement are said together
       const paired = find(others(members)) >= 0, second = paired && find(others(members)) < find(members);
-      const below = when(paired, ` or that fewer than ${low} did`);
-      return when(!second, `, nor that more than ${high} chose ${names(members)}${below}`);
+      return when(!second, `, nor that more than ${high} chose ${names(members)}${when(paired, ` or that fewer than ${low} did`)}`);
     }).join("");
     const free = others([...above, ...below, ...least.map(([option]) => option)]), none = same(below, all);
     const listed = [...(free.length ? [`that people chose ${names(free)}`] : []), ...(none ? [] : [
@@ -390,7 +350,6 @@ const safemarginVerify = (() => {
       excepted + sets + when(below.length, `, nor that fewer than ${low} chose ${none ? "an option" : names(below)}`) + small;
     return [text, "A count above 0 of these", when(listed.length, ` Not protected: ${listed.join(", ")}.`)];
   }
-
   function statement({ onlookers, target, earlier: { cycles, held, net }, questions, noise, slack, unproved, rule }) {
     const { tau } = target, rolls = onlookers.map(({ roll }) => roll), joint = rolls.includes("joint");
     const [s, many] = onlookers.length > 1 ? ["", "s"] : ["s", ""];
@@ -414,10 +373,8 @@ const safemarginVerify = (() => {
       `that ${limits}. ${counts} can be inferred ${near}${when(tau, " (in small groups: a quarter of their people)")} `,
       `only for groups of ${comma(target.kappa)} people or more that lie within these limits, as all published groups do.`,
       ...new Set(said.map(([[, , free]]) => free)),
-      when(sensitive.length, ` The counts of ${sensitive.slice(0, 10).join("; ")}${more}, which are sensitive, cannot be ` +
-        `inferred ${near}.`),
-      when(noise.length, " Noised counts of large groups are close to the true ones (noise of epsilon " +
-        `${epsilons.join(" and ")}).`),
+      when(sensitive.length, ` The counts of ${sensitive.slice(0, 10).join("; ")}${more}, which are sensitive, cannot be inferred ${near}.`),
+      when(noise.length, ` Noised counts of large groups are close to the true ones (noise of epsilon ${epsilons.join(" and ")}).`),
       when(most, most && " To somebody who takes all counts as equally probable, the probability that " +
         `${most.axis} ${most.group} is beyond a limit is ${most.chance} (the draw of noised groups: ${most.draw}).`),
       when(slack, ` Totals disagree: every published count may be off by ${comma(slack)}.`),
@@ -439,7 +396,6 @@ const safemarginVerify = (() => {
         "and any two of them together. What the total, the roll and facts disclose by themselves does not count."),
     ].join("");
   }
-
   function aboutTotal({ name, options, people, secrets }, tau) { // what the total of a question discloses by itself
     const where = when(name, ` (${name})`), enough = BigInt(people - Math.min(tau, Math.floor(people / 4)));
     const nobody = options.filter((_, option) => secrets.some(({ members, share }) => same(members, [option]) && !share[0]));
@@ -460,7 +416,6 @@ const safemarginVerify = (() => {
       this.columns = new Map(this.axes.map((axis) => [axis, held.map((row) => row.get(axis))]));
       refuse(!held.length || this.counted().size < held.length, `${name}: has no people, or a profile twice`);
     }
-
     column(axis) { refuse(!this.columns.has(axis), `${ROLL}: has no column ${axis}`); return this.columns.get(axis); }
     counted(strip) { // in whatever order the file has its rows and columns
       const axes = [...this.axes].sort(), plain = (text) => (strip ? text.replace(/^'(?='*[=+@-])/, "") : text);
@@ -468,7 +423,6 @@ const safemarginVerify = (() => {
       return new Map(this.people.map((people, i) => [line(i), people]));
     }
   }
-
   class Level { // cells that part the profiles: the cell of every profile, and the people of every cell
     constructor(name, columns, people, more = {}) {
       const numbers = new Map(), first = []; // the first profile of every cell
@@ -480,31 +434,26 @@ const safemarginVerify = (() => {
       Object.assign(this, { name, first, count: first.length, inside: new Map(), ...more });
       this.people = this.added(people);
     }
-
     added(values) {
       const sums = new Float64Array(this.count), cells = this.cellOf;
       for (let i = 0; i < cells.length; i++) sums[cells[i]] += values[i];
       return sums;
     }
-
     within(other) { // whether each cell lies within one cell of another level
       const whole = this.inside.get(other) || new Uint8Array(this.count).fill(1), known = this.inside.has(other);
       if (!known) this.cellOf.forEach((cell, i) => { whole[cell] &= other.cellOf[this.first[cell]] === other.cellOf[i]; });
-      this.inside.set(other, whole);
-      return whole;
+      return this.inside.set(other, whole).get(other);
     }
   }
-
   class Proof { // the witnesses of one question, and the check of every cell
     constructor(question, roll, tables, target) {
       const published = tables.filter((table) => table.printed.has(question.name)), width = question.options.length;
       Object.assign(this, { question, roll, target, tables: published, width, witnesses: [], moves: [] });
-      const everybody = sum(roll.people), stated = `${comma(everybody)} people; the certificate says ${comma(question.people)}`;
-      refuse(everybody !== question.people, `${ROLL}: has ${stated}`);
+      const stated = `the certificate says ${comma(question.people)}`;
+      refuse(sum(roll.people) !== question.people, `${ROLL}: has ${comma(sum(roll.people))} people; ${stated}`);
       this.levelsOf = published.map((table) => this.published(table));
       this.facts = [...this.levelsOf]; // levels whose printed counts every witness has; null is anything
     }
-
     published(table) { // the cells of a published table; a combination that has people and no row is a finding
       const groupOf = table.groupOf.get(this.question.name), held = table.printed.get(this.question.name);
       const columns = table.axes.map((axis, i) => this.roll.column(axis).map((name) => groupOf[i].get(name)));
@@ -515,7 +464,6 @@ const safemarginVerify = (() => {
       refuse(absent, `${table.name}: has no row for a group that has people on the roll`);
       return level;
     }
-
     addWitness(counts, number) { // a table, given as one list: every option of the first profile, then of the second
       const name = `${WITNESSES}: table ${number}`, { width, question: { options }, roll: { people } } = this;
       const good = isList(counts) && counts.length === people.length * width && counts.every(isCount);
@@ -530,7 +478,6 @@ const safemarginVerify = (() => {
       }
       this.witnesses.push(columns);
     }
-
     fix(stated) { // sums that all witnesses share with the first
       for (const entry of stated) {
         const { axis, groups } = fields(entry, { axis: isText, groups: isList }, `${WITNESSES}: fixed`);
@@ -542,7 +489,6 @@ const safemarginVerify = (() => {
         this.facts.push(level);
       }
     }
-
     addMove(stated, number) { // changes of some counts of one witness that leave every printed count as it is
       const name = `${WITNESSES}: move ${number}`, { width, roll: { people } } = this;
       const { from, changes } = fields(stated, { from: isCount, changes: isList }, name), start = this.witnesses[from];
@@ -557,33 +503,30 @@ const safemarginVerify = (() => {
         refuse(!fits, `${name}: leaves a negative count, or more answers than people`);
       }
       for (const level of this.facts) {
-        const sums = new Map(), add = (at, step) => sums.set(at, (sums.get(at) || 0) + step);
-        changes.forEach(([profile, option, step]) => add(level.cellOf[profile] * width + option, step));
+        const sums = tally(changes.map(([profile, option, step]) => [level.cellOf[profile] * width + option, step]));
         const kept = [...sums].every(([at, step]) => !step || level.printed[Math.floor(at / width)][at % width] === null);
         refuse(!kept, `${name}: changes a count of ${level.name}`);
       }
       this.moves.push([from, changes]);
     }
-
-    *levels(sets) { // full profiles, the stated sets of axes, published groups, and published groups two by two
+    *levels(sets) { // full profiles, sets of columns of the roll, published groups, and published groups two by two
       const { people, axes: all } = this.roll, columns = (axes) => axes.map((axis) => this.roll.column(axis));
       yield new Level("full profiles", columns(all), people);
-      for (const axes of sets) {
+      const every = [...sets, ...pairs(all), ...all.map((axis) => [axis])]; // some columns may be in no table, but are known
+      const once = [...new Map(every.map((axes) => [canonical([...axes].sort()), axes])).values()];
+      columns([...this.target.sensitive.keys()]);
+      for (const axes of once.filter((each) => each.length < Math.max(all.length, 2))) {
         const level = new Level(axes.join(" x "), columns(axes), people);
         const names = this.roll.column(axes[0]), named = (axes.length === 1 && this.target.sensitive.get(axes[0])) || [];
         yield Object.assign(level, { sensitive: level.first.map((profile) => named.includes(names[profile])) });
       }
-      const spoken = this.levelsOf.filter(({ axes }) => axes.length);
+      const spoken = this.levelsOf.filter(({ axes }) => axes.length), meet = ([a, b]) => a.axes.some((axis) => b.axes.includes(axis));
       yield* spoken;
-      for (const [one, other] of pairs(spoken).filter(([a, b]) => !a.axes.some((axis) => b.axes.includes(axis)))) {
-        yield new Level(`${one.name} x ${other.name}, as published`, [one.cellOf, other.cellOf], people);
-      }
+      for (const [a, b] of pairs(spoken)) if (!meet([a, b])) yield new Level(`${a.name} x ${b.name}, as published`, [a.cellOf, b.cellOf], people);
     }
-
-    checkLevel(level) { // how many counts nothing shows within the limits (docs/certificate.md, section 5)
+    checkLevel(level, missing = 0) { // how many counts nothing shows within the limits (docs/certificate.md, section 5)
       const sums = this.witnesses.map((columns) => columns.map((column) => level.added(column)));
       const { kappa, tau } = this.target, everybody = this.question.people;
-      let missing = 0;
       for (const { members, share, ceiling } of this.question.secrets) {
         if (!share[0] || share[0] === share[1]) continue;
         const [least, most] = this.range(level, sums, members), total = this.question.total(members);
@@ -605,22 +548,19 @@ const safemarginVerify = (() => {
       }
       return missing;
     }
-
     range(level, sums, members) { // per cell the least and the most who chose within a secret
       const merged = (tables, how) => tables.reduce((one, other) => one.map((n, i) => how(n, other[i])));
       const values = sums.map((by) => merged(members.map((option) => by[option]), (a, b) => a + b));
       const [least, most] = [Math.min, Math.max].map((how) => merged([values[0].slice(), ...values], how));
       for (const [from, changes] of this.moves) {
-        const changed = new Map(), add = (cell, step) => changed.set(cell, (changed.get(cell) || 0) + step);
-        for (const [profile, option, step] of changes) if (members.includes(option)) add(level.cellOf[profile], step);
-        for (const [cell, step] of changed) {
+        const own = changes.filter(([, option]) => members.includes(option));
+        for (const [cell, step] of tally(own.map(([profile, , n]) => [level.cellOf[profile], n]))) {
           least[cell] = Math.min(least[cell], values[from][cell] + step);
           most[cell] = Math.max(most[cell], values[from][cell] + step);
         }
       }
       return [least, most];
     }
-
     isPrinted(level, cell, members, limit) { // whether a table prints just this cell, within the limit
       return this.levelsOf.some((published) => {
         const at = published.cellOf[level.first[cell]], counts = members.map((option) => published.printed[at][option]);
@@ -629,37 +569,31 @@ const safemarginVerify = (() => {
       });
     }
   }
-
-  const AUDITORS = { schema: oneOf(2), kind: oneOf("auditors"), files: isMap, reason: isText,
-    salt: (text) => isText(text) && text.length === 64 };
+  const AUDITORS = { schema: oneOf(2), kind: oneOf("auditors"), files: isMap, reason: isText, salt: fits(/^[0-9a-f]{64}$/) };
   const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList };
-
   async function checkAuditors(certificate, auditors, result, pause) {
     const manifest = await checkHashes(auditors, "auditors/", null), { questions, onlookers } = certificate;
     const own = await sha256(auditors.get(MANIFEST)) === certificate.auditors, hasReason = manifest.has("reason");
     refuse(!own, "auditors: is not the folder that the certificate commits to");
     const { reason } = fields(new Map([["reason", ""], ...manifest]), AUDITORS, `auditors/${MANIFEST}`);
     refuse(hasReason === auditors.has(WITNESSES), `auditors/${MANIFEST}: gives a reason beside witnesses, or none without`);
-    if (hasReason) {
-      result.unchecked.push(`the statement: ${reason}.`);
-      return;
-    }
+    if (hasReason) return void result.unchecked.push(`the statement: ${reason}.`);
     const { slack, noise, unproved, earlier } = certificate, beyond = slack || noise.length || unproved || earlier.cycles.length;
     refuse(beyond || onlookers.some(({ facts }) => facts),
       `${WITNESSES}: says nothing about noise, facts, earlier releases or totals that disagree`);
-    const joint = onlookers.every(({ roll }) => roll === "joint");
-    refuse(!joint, `${WITNESSES}: an onlooker does not know the joint roll, which it discloses`);
+    refuse(onlookers.some(({ roll }) => roll !== "joint"), `${WITNESSES}: an onlooker does not know the joint roll, which it discloses`);
     const carried = fields(parseJson(WITNESSES, auditors.get(WITNESSES)), { schema: oneOf(2), questions: isList }, WITNESSES);
     const byName = new Map(carried.questions.map((each) => [fields(each, HELD, WITNESSES).question, Object.fromEntries(each)]));
     const all = carried.questions.length === questions.length && questions.every(({ name }) => byName.has(name));
     refuse(!all, `${WITNESSES}: is about other questions than the certificate`);
+    const everybody = new Roll(ROLL, auditors.get(ROLL)).counted();
     for (const question of questions) {
       const held = byName.get(question.name), roll = new Roll(held.roll, auditors.get(held.roll));
+      const fewer = held.roll === ROLL || [...roll.counted()].every(([profile, people]) => people <= (everybody.get(profile) || 0));
+      refuse(!fewer, `${held.roll}: has people who are not in ${ROLL}`);
       const proof = new Proof(question, roll, certificate.tables, certificate.target);
       refuse(!held.tables.length, `${WITNESSES}: holds no table`);
-      proof.addWitness(held.tables[0], 0);
-      proof.fix(held.fixed);
-      held.tables.slice(1).forEach((counts, number) => proof.addWitness(counts, number + 1));
+      held.tables.forEach((counts, number) => { proof.addWitness(counts, number); if (!number) proof.fix(held.fixed); });
       held.moves.forEach((move, number) => proof.addMove(move, number));
       for (const level of proof.levels(checkedSets(certificate, proof.tables))) {
         await pause(level.name);
@@ -667,8 +601,7 @@ const safemarginVerify = (() => {
         refuse(missing, `${WITNESSES}: does not show ${comma(missing)} counts within the limits (${level.name})`);
         result.cells += level.count * (question.secrets.length + question.least.length);
       }
-      result.tables += proof.witnesses.length;
-      result.moves += proof.moves.length;
+      Object.assign(result, { tables: result.tables + proof.witnesses.length, moves: result.moves + proof.moves.length });
     }
     result.proved = true;
   }
@@ -719,18 +652,15 @@ const safemarginVerify = (() => {
     refuse(!valid, `${SIGNATURE}: does not sign ${MANIFEST} as it is; one of them was changed`);
     return true;
   }
-
   async function checkFolder(files, auditors, key, roll, pause, result) {
     const manifest = await checkHashes(files, "", SIGNATURE), kind = manifest.get("kind");
     const note = (applies, text) => result.unchecked.push(...(applies ? [text] : []));
     const isSigned = key !== null && await checkSignature(files, key);
     result.files = manifest.get("files").size;
-    note(key !== null && !isSigned, "the signature: this browser has no Ed25519.");
+    note(key !== null && !isSigned, "the signature, and so nothing else either: this browser has no Ed25519.");
     note(key === null, "who made the files: without a signature and a key, they agree with each other at most.");
-    if (manifest.get("schema") === 1 && isText(kind) && kind !== "release") { // of another command
-      note(true, `what an onlooker can infer: a folder of kind ${quoted(kind)} has no certificate of a release.`);
-      return;
-    }
+    const isOther = manifest.get("schema") === 1 && isText(kind) && kind !== "release"; // of another command
+    if (isOther) return note(true, `what an onlooker can infer: a folder of kind ${quoted(kind)} has no certificate of a release.`);
     const certificate = checkCertificate(checkFiles(files, manifest), files, result);
     checkPage(files.get(PAGE), certificate.tables, result);
     if (auditors !== null) await checkAuditors(certificate, auditors, result, pause);
@@ -747,9 +677,9 @@ const safemarginVerify = (() => {
     note(certificate.slack, "why totals disagree.");
     note(certificate.earlier.cycles.length, "what earlier releases add, and whether all of them are listed.");
     note(true, "the counts themselves, the roll, and what onlookers know that is not stated.");
+    if (key !== null && !isSigned) result.proved = false; // never an all-clear
     result.statement = statement({ ...certificate, rule: "not shown" });
   }
-
   // Check a published folder, with the folder for auditors if it is at hand; both as Maps of file name to Uint8Array.
   async function check(files, auditors = null, key = null, roll = null, pause = async () => {}) {
     const counts = { files: 0, tables: 0, moves: 0, cells: 0 }, canHash = globalThis.crypto && globalThis.crypto.subtle;
@@ -758,10 +688,10 @@ const safemarginVerify = (() => {
       if (canHash) await checkFolder(files, auditors, key, roll, pause, result);
       else result.unchecked.push("anything: browsers hash files only for pages that come from a disk or by https.");
     } catch (error) {
-      const form = `a file does not have the form that docs/certificate.md describes (${error})`;
-      result.failures.push(error instanceof Finding ? error.message : form);
+      const isOurs = error instanceof Finding, form = "a file does not have the form that docs/certificate.md describes";
+      result.failures.push(isOurs ? error.message : `${form} (${error})`);
     }
-    return { ...result, outcome: result.failures.length ? FAILS : result.proved ? HOLDS : NOT_CHECKED };
+    return { ...result, outcome: result.failures.length ? "fails" : result.proved ? "holds" : "not checked" };
   }
 
   return { check, sha256, blake2b, parseJson, parseCsv, percent };

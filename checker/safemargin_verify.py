@@ -38,10 +38,11 @@ EXIT_CODES = {HOLDS: 0, FAILS: 1, NOT_CHECKED: 3}
 DEFAULTS: dict[str, Any] = {"beta": Fraction(1, 20), "kappa": 30, "tau": 3}
 COUNTED, STATUSES = ("exact", "merged"), ("exact", "merged", "noised", "suppressed")
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "\xa0": " "})
-PAGE_ROWS = 2000  # of a table; the page says how many more there are
 KEYS = "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors"
 CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"  # would move a cursor
-LARGEST = 2**30  # bytes of one file; a folder that somebody sends may hold anything
+DRAWS = {"counted", "not counted"}
+# Bytes of a file, characters of a field, objects within objects; and rows of a table that the page shows.
+LARGEST, LONGEST, DEEPEST, PAGE_ROWS = 2**30, 100_000, 100, 2000
 QUOTE = r"^'(?='*[=+@-])"  # before a label that a spreadsheet would run
 Files = dict[str, bytes]
 
@@ -55,9 +56,7 @@ def refuse(wrong: Any, finding: str) -> None:
         raise Finding(finding)
 
 
-class Result:
-    """What was found: failures, what was not checked, and the strongest statement that was."""
-
+class Result:  # what was found: failures, what was not checked, and the strongest statement that was
     def __init__(self, *failures: str) -> None:
         self.failures, self.unchecked, self.warnings = list(failures), list[str](), list[str]()
         self.statement, self.is_proved, self.files, self.tables, self.moves, self.cells = "", False, 0, 0, 0, 0
@@ -116,11 +115,16 @@ def parse_json(name: str, content: bytes) -> Any:
     def integer(text: str) -> int:  # browsers have no larger ones
         return int(text) if len(text) < 16 else constant(text)
 
+    text, real = decoded(name, content), float if name == MANIFEST else constant  # others are integers
     try:
-        text, real = decoded(name, content), float if name == MANIFEST else constant  # others are integers
-        return json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=real, parse_int=integer)
+        value = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=real, parse_int=integer)
     except (ValueError, RecursionError):
         raise Finding(f"{name}: is not JSON") from None
+    layer, depth = [value], 0
+    while layer := [each for each in layer if isinstance(each, (dict, list))]:  # another limit in every program
+        layer, depth = [each for of in layer for each in (of.values() if isinstance(of, dict) else of)], depth + 1
+    refuse(depth > DEEPEST, f"{name}: is nested more than {DEEPEST} deep")
+    return value
 
 
 def same(one: Any, other: Any) -> bool:
@@ -136,13 +140,13 @@ def parse_csv(name: str, content: bytes) -> list[dict[str, Any]]:
         raise Finding(f"{name}: is not CSV") from None
     refuse(not lines or len(set(lines[0])) < len(lines[0]), f"{name}: has no columns, or two of one name")
     refuse(any(len(line) != len(lines[0]) for line in lines), f"{name}: a row has more or fewer fields than columns")
+    refuse(any(len(field) > LONGEST for line in lines for field in line), f"{name}: has a field that is too long")
     return [dict(zip(lines[0], (field or None for field in line))) for line in lines[1:]]
 
 
 def expect(value: Any, kind: type, where: str) -> Any:
     """A value of a JSON file that must be of this kind; `True` is no integer."""
-    wrong = not isinstance(value, kind) or (kind is int and isinstance(value, bool))
-    refuse(wrong, f"{where}: {str(value)[:60]!r} is not of the kind {kind.__name__}")
+    refuse(type(value) is not kind, f"{where}: {str(value)[:60]!r} is not of the kind {kind.__name__}")
     return value
 
 
@@ -221,9 +225,7 @@ def check_files(files: Files, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 # 2. The certificate: every field is checked against the tables, or against what it must follow from.
-class Table:
-    """One published table: which group every category falls in, and what is printed."""
-
+class Table:  # one published table: which group every category falls in, and what is printed
     def __init__(self, stated: Any, files: Files, questions: Sequence[Question], result: Result) -> None:
         where = f"{CERTIFICATE}: tables"
         self.name = member(only(stated, "name axes groups files", where), "name", str, where)
@@ -255,14 +257,12 @@ class Table:
             self.printed.setdefault(name, {})[codes, option] = count if status in COUNTED else None
             labels = [*([name] if name else []), *(each[code] for each, code in zip(self.labels, codes))]
             self.rows.append([*labels, by_name[name][option], count, status])
-        self.group_of = {name: self._groups(printed) for name, printed in self.printed.items()}
-
-    def _groups(self, printed: Mapping[Any, Any]) -> list[dict[str, int]]:
-        """Per axis the group of every category, of those that are printed for one question."""
-        used = [sorted(set(codes)) for codes in zip(*(groups for groups, _ in printed))]
-        pairs = [[(name, n) for n in numbers for name in each[n]] for each, numbers in zip(self.members, used)]
-        refuse(any(len(dict(each)) < len(each) for each in pairs), f"{self.name}: a category is in two groups")
-        return [dict(each) for each in pairs]
+        self.group_of: dict[str, list[dict[str, int]]] = {}  # by question, per axis: the group of every category
+        for name, printed in self.printed.items():
+            used = [sorted(set(codes)) for codes in zip(*(groups for groups, _ in printed))]
+            pairs = [[(name, n) for n in numbers for name in each[n]] for each, numbers in zip(self.members, used)]
+            refuse(any(len(dict(each)) < len(each) for each in pairs), f"{self.name}: a category is in two groups")
+            self.group_of[name] = [dict(each) for each in pairs]
 
     def _cells(self, name: str, rows: list[Any], questions: Sequence[Question]) -> dict[Any, Any]:
         many, by_name = [key for key in ["question"] if questions[0].name], {each.name: each for each in questions}
@@ -276,30 +276,23 @@ class Table:
             refuse(option < 0 or -1 in codes, f"{where}: has a label or an option that the certificate does not list")
             key = (question.name if question else "", codes, option)
             refuse(key in cells, f"{where}: occurs twice")
-            cells[key] = (self._count(where, row["count"], row["status"]), row["status"])
+            count, status = row["count"], row["status"]
+            refuse(status not in STATUSES, f"{where}: its status is not one of {', '.join(STATUSES)}")
+            gap, text = status == "suppressed", "" if isinstance(count, bool) else str(count)
+            wrong = count is not None if gap else not re.fullmatch(r"-?[0-9]{1,15}", text)
+            how = "has a count although it is suppressed" if gap else f"its count {str(count)[:60]!r} is not an integer"
+            refuse(wrong, f"{where}: {how}")
+            refuse(not gap and int(count) < 0 and status != "noised", f"{where}: its count is negative")
+            cells[key] = (None if gap else int(count), status)
         refuse(not cells, f"{name}: has no rows")
         return cells
-
-    @staticmethod
-    def _count(where: str, count: Any, status: Any) -> int | None:
-        """The count of a row, which its status must explain."""
-        refuse(status not in STATUSES, f"{where}: its status is not one of {', '.join(STATUSES)}")
-        if status == "suppressed":
-            refuse(count is not None, f"{where}: has a count although it is suppressed")
-            return None
-        wrong = isinstance(count, bool) or not re.fullmatch(r"-?[0-9]{1,15}", str(count))
-        refuse(wrong, f"{where}: its count {str(count)[:60]!r} is not an integer")
-        refuse(int(count) < 0 and status != "noised", f"{where}: its count is negative")
-        return int(count)
 
 
 def is_read(name: str) -> bool:  # other formats are hashed only
     return name.endswith((".csv", ".json")) and not name.endswith(".sdmx.csv")
 
 
-class Question:
-    """One question: its options, and the secrets with their overall shares and ceilings."""
-
+class Question:  # one question: its options, and the secrets with their overall shares and ceilings
     def __init__(self, stated: Any, beta: Fraction) -> None:
         where = f"{CERTIFICATE}: questions"
         self.name = member(only(stated, "question options people secrets least", where), "question", str, where)
@@ -369,11 +362,13 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     refuse(min(numbers) < 0 or type(certificate["title"]) is not str, f"{CERTIFICATE}: has a number below 0")
     noise = [only(each, "epsilon posterior omitted", "noise") for each in expect(certificate["noise"], list, "noise")]
     groups = [only(group, "axis group chance secret draw", "noise") for each in noise for group in each["posterior"]]
-    said = [*(text for group in groups for text in group.values()), *(each["epsilon"] for each in noise)]
+    numbers_said = [*(each["epsilon"] for each in noise), *(group["chance"] for group in groups)]
     noised = {(table.axes[0], row[-4]) for table in tables for row in table.rows if row[-1] == "noised"}
     stated = {(group["axis"], group["group"]) for group in groups}
-    clear = bool(noised) == any(stated or not texts(each["omitted"], "noise") for each in noise)
-    wrong = not clear or stated not in (noised, set()) or any(type(text) is not str for text in said)
+    clear = bool(noised) == any([not texts(each["omitted"], "noise") or bool(stated) for each in noise])
+    clear = clear and all(re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?", text) for text in numbers_said)
+    clear = clear and all(type(group["secret"]) is str for group in groups)
+    wrong = not clear or stated not in (noised, set()) or not {group["draw"] for group in groups} <= DRAWS
     refuse(wrong, f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
@@ -388,6 +383,12 @@ def checked_sets(certificate: Mapping[str, Any], tables: Sequence[Any]) -> list[
     axes = list(dict.fromkeys(axis for table in tables for axis in table.axes))
     sets = [axes] if len(axes) > 2 else []
     return [*sets, *(list(pair) for pair in combinations(axes, 2)), *([axis] for axis in axes)]
+
+
+def proved_sets(checked: Iterable[Sequence[str]], axes: Sequence[str]) -> list[Sequence[str]]:
+    """Those sets, and every column of the roll and every pair of them: some may be in no table, but are known."""
+    sets = [*checked, *combinations(axes, 2), *((axis,) for axis in axes)]
+    return [each for each in {frozenset(each): each for each in sets}.values() if len(each) < max(len(axes), 2)]
 
 
 # 3. The statement: a function of the fields, so that nothing can be stated that is not a field, and no field twice.
@@ -508,14 +509,12 @@ def percent(share: Fraction) -> str:  # nine digits behind the point, without ze
     return f"{whole}.{part:09}".rstrip("0").rstrip(".") + " %"
 
 
-def quoted(names: Iterable[str], between: str = " or ") -> str:
-    return between.join(f'"{name}"' if "'" in name else f"'{name}'" for name in names)
+def quoted(names: Iterable[str], between: str = " or ") -> str:  # no name can end its own quotation
+    return between.join('"' + name.replace('"', '\\"') + '"' if "'" in name else f"'{name}'" for name in names)
 
 
 # 4. The proof: witnesses add up to everything that is published, and leave every cell within the limits.
-class Roll:
-    """People by profile."""
-
+class Roll:  # people by profile
     def __init__(self, name: str, content: bytes) -> None:
         rows = parse_csv(name, content)
         self.axes = [column for column in (rows[0] if rows else {}) if column != "people"]
@@ -540,9 +539,7 @@ class Roll:
         return [profile[self.axes.index(axis)] for profile in self.profiles]
 
 
-class Level:
-    """Cells that part the profiles: `cell_of` every profile, and the people of every cell."""
-
+class Level:  # cells that part the profiles: `cell_of` every profile, and the people of every cell
     def __init__(self, name: str, keys: Sequence[Any], people: Sequence[int], never: Sequence[Any] = ()) -> None:
         self.name, self.keys = name, keys
         numbers: dict[Any, int] = {}
@@ -565,9 +562,7 @@ class Level:
         return sums
 
 
-class Proof:
-    """The witnesses of one question, and the check of every cell."""
-
+class Proof:  # the witnesses of one question, and the check of every cell
     def __init__(self, question: Question, roll: Roll, tables: Sequence[Table], target: Mapping[str, Any]) -> None:
         self.question, self.roll, self.target = question, roll, target
         self.tables = tables = [table for table in tables if question.name in table.printed]
@@ -601,9 +596,9 @@ class Proof:
         wrong = any(sum(each) > people for each, people in zip(zip(*columns), self.roll.people))
         refuse(wrong, f"{name}: has more answers of some profile than the roll has people")
         for fact, level, printed in self.facts:
-            for column, wanted in zip(columns, printed):
-                met = all(count in (None, added) for count, added in zip(wanted, level.added(column)))
-                refuse(not met, f"{name}: adds up to other counts than {fact}")
+            sums = zip(printed, map(level.added, columns))
+            met = all(count in (None, added) for wanted, own in sums for count, added in zip(wanted, own))
+            refuse(not met, f"{name}: adds up to other counts than {fact}")
         self.witnesses.append(columns)
 
     def fix(self, stated: Any) -> None:
@@ -622,14 +617,12 @@ class Proof:
         name = f"{WITNESSES}: move {number}"
         start, changes = member(only(stated, "from changes", name), "from", int, name), stated["changes"]
         refuse(not 0 <= start < len(self.witnesses), f"{name}: starts from no table")
-        steps: dict[tuple[int, int], int] = {}
-        for change in expect(changes, list, name):
-            wrong = not isinstance(change, list) or [type(each) for each in change] != [int] * 3
-            refuse(wrong, f"{name}: is not a list of changes")
-            profile, option, step = change
-            inside = 0 <= profile < len(self.roll.profiles) and 0 <= option < self.count
-            refuse(not inside or (profile, option) in steps, f"{name}: names a count that does not exist, or one twice")
-            steps[profile, option] = step
+        good = all(type(each) is list and [*map(type, each)] == [int] * 3 for each in expect(changes, list, name))
+        refuse(not good, f"{name}: is not a list of changes")
+        steps = {(profile, option): step for profile, option, step in changes}
+        inside = all(0 <= profile < len(self.roll.profiles) and 0 <= option < self.count for profile, option in steps)
+        wrong = not inside or len(steps) < len(changes)
+        refuse(wrong, f"{name}: names a count that does not exist, or one twice")
         for profile in {profile for profile, _ in steps}:
             counts = [by[profile] + steps.get((profile, option), 0) for option, by in enumerate(self.witnesses[start])]
             wrong = min(counts) < 0 or sum(counts) > self.roll.people[profile]
@@ -644,10 +637,11 @@ class Proof:
         self.moves.append((start, [[(at, n) for (at, o), n in steps.items() if o == i] for i in range(self.count)]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
-        """Full profiles, the stated sets of axes, published groups, and published groups two by two."""
+        """Full profiles, sets of columns of the roll, published groups, and published groups two by two."""
         people, sensitive = self.roll.people, self.target["sensitive"]
         yield Level("full profiles", self.roll.profiles, people)
-        for axes in sets:
+        refuse(set(sensitive) - set(self.roll.axes), f"{CERTIFICATE}: target: sensitive: is no column of the roll")
+        for axes in proved_sets(sets, self.roll.axes):
             never = [(name,) for name in sensitive.get(axes[0], ())] if len(axes) == 1 else ()
             yield Level(" x ".join(axes), list(zip(*map(self.roll.column, axes))), people, never)
         yield from (level for table, level in zip(self.tables, self.levels_of) if table.axes)
@@ -709,7 +703,7 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
     mark = hashlib.sha256(auditors[MANIFEST]).hexdigest()
     refuse(mark != stated["auditors"], "auditors: is not the folder that the certificate commits to")
     salt = member(only({"reason": "", **manifest}, "schema kind salt files reason", MANIFEST), "salt", str, MANIFEST)
-    agree = same(manifest, {**manifest, "schema": SCHEMA, "kind": "auditors"}) and len(salt) == 64
+    agree = same(manifest, {**manifest, "schema": SCHEMA, "kind": "auditors"}) and re.fullmatch("[0-9a-f]{64}", salt)
     refuse(not agree, f"auditors/{MANIFEST}: states something else, or has no salt")
     if WITNESSES not in auditors:
         into.unchecked.append(f"the statement: {member(manifest, 'reason', str, MANIFEST)}.")
@@ -723,10 +717,14 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
     by_name = {member(each, "question", str, WITNESSES): each for each in member(carried, "questions", list, WITNESSES)}
     others = set(by_name) != {question.name for question in questions} or len(by_name) < len(carried["questions"])
     refuse(others, f"{WITNESSES}: is about other questions than the certificate")
+    everybody = Roll(ROLL, auditors.get(ROLL, b"")).counted()
     for question in questions:
         held = only(by_name[question.name], "question roll tables moves fixed", WITNESSES)
         name = member(held, "roll", str, WITNESSES)
-        proof = Proof(question, Roll(name, auditors.get(name, b"")), tables, stated["target"])
+        roll = Roll(name, auditors.get(name, b""))
+        more = name != ROLL and any(people > everybody.get(each, 0) for each, people in roll.counted().items())
+        refuse(more, f"{name}: has people who are not in {ROLL}")
+        proof = Proof(question, roll, tables, stated["target"])
         for number, counts in enumerate(member(held, "tables", list, WITNESSES)):
             proof.add_witness(counts, number)
             if number == 0:
@@ -750,11 +748,10 @@ def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
     data = re.findall(r'<script[^>]*id="tables"[^>]*>(.*?)</script>', text, every)
     agree = len(data) == 1 and same(parse_json(PAGE, data[0].encode()), {each.name: each.rows for each in tables})
     refuse(not agree, f"{PAGE}: its block of data holds other numbers than the tables")
-    shown = []
-    for body in re.findall(r"<table.*?</table>", text, every):
-        rows = [re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in re.findall(r"<tr.*?</tr>", body, every)]
-        if rows and rows[0][-3:] == ["option", "count", "status"]:
-            shown.append([[cell.replace("\xa0", " ") for cell in row] for row in rows[1:]])
+    bodies = [re.findall(r"<tr.*?</tr>", body, every) for body in re.findall(r"<table.*?</table>", text, every)]
+    cells_of = [[re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in body] for body in bodies]
+    own = [rows[1:] for rows in cells_of if rows and rows[0][-3:] == ["option", "count", "status"]]
+    shown = [[[cell.replace("\xa0", " ") for cell in row] for row in rows] for rows in own]
     cells = [[[f"{n:,}" if isinstance(n, int) else n or "" for n in row] for row in t.rows[:PAGE_ROWS]] for t in tables]
     printed = [[[cell.translate(HTML) for cell in row] for row in rows] for rows in cells]
     refuse(shown != printed, f"{PAGE}: shows other numbers than the tables")
@@ -809,11 +806,11 @@ def check_signature(files: Files, key: bytes | None) -> None:
     """The manifest is signed with this public key, if there is one, and so is the comment that says so."""
     if key is None:
         return
-    lines = decoded("key", key).splitlines()
+    lines = decoded("key", key).replace("\r\n", "\n").rstrip("\n").split("\n")
     public = _unpacked("key", lines[-1] if len(lines) in (1, 2) else "", 2 + 8 + 32)  # algorithm, id, key
     refuse(public[:2] != b"Ed", "key: is not a public key of minisign")
     refuse(not files.get(SIGNATURE), f"{SIGNATURE}: is missing or empty; nobody has signed {MANIFEST}")
-    lines = decoded(SIGNATURE, files[SIGNATURE]).splitlines()
+    lines = decoded(SIGNATURE, files[SIGNATURE]).replace("\r\n", "\n").rstrip("\n").split("\n")
     trusted = "trusted comment: "
     refuse(len(lines) != 4 or not lines[2].startswith(trusted), f"{SIGNATURE}: is not a signature of minisign")
     mark, whole = _unpacked(SIGNATURE, lines[1], 2 + 8 + 64), _unpacked(SIGNATURE, lines[3], 64)
@@ -880,6 +877,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = parser.parse_args(arguments)
     try:
         key, roll = (open(each, "rb").read() if each else None for each in (said.key, said.roll))
+        inside = os.path.join(said.published, "published")
+        if os.path.isdir(inside) and not os.path.exists(os.path.join(said.published, MANIFEST)):
+            parser.error(f"{said.published}: is the whole folder of the office; give {inside}")
         if os.path.isfile(said.published):
             result = Result()
             result.unchecked.append(ALONE_NOTE)

@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -228,6 +228,37 @@ def written(seed: int) -> Vector:
     manifest = {"schema": 2, "kind": "release", "target": {"beta": 0.05, "kappa": 30, "tau": 3}, "files": {}}
     files[MANIFEST] = json.dumps(manifest).encode()
     return resealed(Vector(f"written {seed}", files, auditors, "holds"))
+
+
+def with_columns(vector: Vector, of: Callable[[str, str], list[str]], name: str, outcome: str) -> Vector:
+    """A written folder whose roll has columns that no table has; `of` a row and a column, the first is sensitive."""
+    auditors = dict(vector.auditors or {})
+    head, *rows = auditors["roll.csv"].decode().splitlines()
+    parts = [row.split(",") for row in rows]
+    more = [of(r, c) for r, c, _ in parts]
+    names = [f"z{number}" for number in range(len(more[0]))]
+    lines = [",".join([r, c, *own, people]) for (r, c, people), own in zip(parts, more, strict=True)]
+    auditors["roll.csv"] = "\n".join([",".join(["r,c", *names, "people"]), *lines, ""]).encode()
+    target = {**loads(vector.published[CERTIFICATE])["target"], "sensitive": {"z0": [more[0][0]]}}
+    return restated(replace(vector, auditors=auditors), name, outcome, target=target)
+
+
+def column_vectors(vector: Vector) -> Iterator[Vector]:
+    """What is known of a column that no table has: a sensitive group of it, and pairs with it, are checked."""
+    yield with_columns(
+        vector, lambda r, c: [f"z{(int(r[1:]) + int(c[1:])) % 2}"], "a column in no table", vector.outcome
+    )
+    yield with_columns(
+        vector, lambda r, c: [f"as {r}"], "a sensitive group that a table prints by another name", "fails"
+    )
+    yield with_columns(
+        vector,
+        lambda r, c: [f"z{(int(r[1:]) + int(c[1:])) % 2}", f"as {r}", f"as {c}"],
+        "columns in no table, whose pairs are those of others",
+        vector.outcome,
+    )
+    stated = {**loads(vector.published[CERTIFICATE])["target"], "sensitive": {"z": ["z0"]}}
+    yield restated(vector, "a sensitive group of no column of the roll", "fails", target=stated)
 
 
 def shown(rows: list[list[Any]]) -> str:

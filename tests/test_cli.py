@@ -464,6 +464,7 @@ BAD = [
     bad("no answer column", RELEASE, "votes.csv", "'vote'", project__toml=PROJECT.replace('"answer"', '"vote"')),
     bad("no count column", RELEASE, "votes.csv", "'n'", project__toml=PROJECT.replace('"people"', '"n"')),
     bad("no counts", BOUND, "site.csv", "no row holds a label and a number", site__csv="site,option\nNorth,yes\n"),
+    bad("a gap alone", BOUND, "site.csv", "no row holds a label and a number", site__csv="site,option,c\n"),
     bad("other name of counts", f"{BOUND} --count votes", "site.csv", "'votes'"),
     bad("no axis to count by", f"{AUDIT} --by site", "grade.csv", "'site'"),
     bad("no column to skip by", f"{AUDIT} --skip votes=-1", "site.csv", "'votes'"),

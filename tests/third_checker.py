@@ -242,7 +242,12 @@ class Certificate:
         must(hashlib.sha256(auditors["manifest.json"]).hexdigest() == self.stated["auditors"], "commitment")
         more = {"reason": str} if "reason" in manifest else {}
         has(manifest, schema=int, kind=str, files=dict, salt=str, **more)
-        must(manifest["schema"] == 2 and manifest["kind"] == "auditors" and len(manifest["salt"]) == 64, "auditors")
+        must(
+            manifest["schema"] == 2
+            and manifest["kind"] == "auditors"
+            and re.fullmatch("[0-9a-f]{64}", manifest["salt"]),
+            "auditors",
+        )
         if "witnesses.json" not in auditors:
             must(more, "reason")
             return "not checked"
@@ -253,10 +258,18 @@ class Certificate:
         has(carried, schema=int, questions=list)
         must(carried["schema"] == 2, "schema")
         must(sorted(each["question"] for each in carried["questions"]) == sorted(self.questions), "questions")
+        everybody = self.counted(csv_of(auditors["roll.csv"]))
         for each in carried["questions"]:
+            own = self.counted(csv_of(auditors[each["roll"]]))
+            must(all(people <= everybody.get(profile, 0) for profile, people in own.items()), "people of no roll")
             has(each, question=str, roll=str, tables=list, moves=list, fixed=list)
             self.prove(self.questions[each["question"]], csv_of(auditors[each["roll"]]), each)
         return "holds"
+
+    @staticmethod
+    def counted(rows: list[dict[str, str]]) -> dict[Any, int]:
+        must(any(row["people"] != "0" for row in rows), "roll")
+        return {frozenset(row.items() - {("people", row["people"])}): int(row["people"]) for row in rows}
 
     def prove(self, question: Any, rows: list[dict[str, str]], carried: Any) -> None:
         must(rows and all(all(row.values()) and re.fullmatch("[0-9]{1,15}", row["people"]) for row in rows), "roll")
@@ -282,7 +295,9 @@ class Certificate:
                     must(sum(witness[p][o] for p in inside) == sum(witnesses[0][p][o] for p in inside), "fixed")
         cells: list[tuple[list[int], bool]] = [([p], False) for p in range(len(roll))]
         tables = [table for table in self.tables if question["question"] in table.questions]
-        for axes in self.sets(tables):
+        columns = [axis for axis in rows[0] if axis != "people"]
+        must(set(self.target["sensitive"]) <= set(columns), "sensitive")
+        for axes in [*self.sets(tables), *map(list, combinations(columns, 2)), *([axis] for axis in columns)]:
             for key, inside in self.parted([tuple(row[axis] for axis in axes) for row in roll]):
                 cells.append((inside, len(axes) == 1 and key[0] in self.target["sensitive"].get(axes[0], [])))
         printed, parts = [], []

@@ -409,12 +409,15 @@ def test_a_sum_over_tls_by_the_functions_of_the_commands(served: Served) -> None
     assert not wrong.holds and "signature" in wrong.answers[LEADER]
     with pytest.raises(InputError, match="is not enrolled"):
         submit(served.file, client="stranger", key=folder / "c7.key", data=_with_stranger(folder))
-    page = TestClient(page_app(served.session, "c7", read_identity(folder / "c7.key").signing), base_url=PAGE)
-    assert page.get("/", headers={"host": "evil.example"}).status_code == 400
-    assert page.post("/", data={"q0": "1"}, headers={"origin": "https://evil.example"}).status_code == 403
-    assert 'name="q4"' in page.get("/").text
-    assert page.post("/", data={"q0": "7"}).status_code == 422
-    typed = page.post("/", data={f"q{place}": str(value) for place, value in enumerate(VALUES[7])})
+    page = TestClient(page_app(served.session, "c7", read_identity(folder / "c7.key").signing, "/own/"), base_url=PAGE)
+    assert page.get("/own/", headers={"host": "evil.example"}).status_code == 400
+    assert page.get("/").status_code == page.post("/", data={"q0": "1"}).status_code == 404, (
+        "another user of the machine"
+    )
+    assert page.post("/own/", data={"q0": "1"}, headers={"origin": "https://evil.example"}).status_code == 403
+    assert 'name="q4"' in page.get("/own/").text
+    assert page.post("/own/", data={"q0": "7"}).status_code == 422
+    typed = page.post("/own/", data={f"q{place}": str(value) for place, value in enumerate(VALUES[7])})
     assert typed.status_code == 200 and typed.text.count("held") == 2
     total = collect(served.file, key=folder / "server.key", out=folder / "totals.json")
     counted = [*range(6), 7]

@@ -18,11 +18,12 @@ from cases import margin, situation, town
 from evidence import seeds
 from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
-from safemargin.bounds.certificate import KIND, Dual, Verification, parse
+from safemargin.bounds.certificate import Dual, parse
 from safemargin.bounds.check import Checker, Fault, check
 from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import prove_intervals
 from safemargin.bounds.system import System
+from safemargin.bounds.verification import KIND, Verification
 from safemargin.checker import NOT_CHECKED
 from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Target
 

@@ -17,10 +17,11 @@ from safemargin.election.client import enrol, fetch_tokens, send
 from safemargin.election.group import ORDER
 from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import KnownElection
+from safemargin.election.receipts import ENROLLED, NOBODY, registered
 from safemargin.election.service import role_class
 from safemargin.election.tally import Cell
 from safemargin.election.verify import check_board
-from safemargin.election.voter import Wallet, is_registered, read_sheet, recovery_sheet
+from safemargin.election.voter import Wallet, read_sheet, recovery_sheet
 
 
 def check(world: World) -> Any:
@@ -126,10 +127,10 @@ def test_a_dropped_ballot_is_added_by_its_receipt(tmp_path: Path) -> None:
     box.store("messages").add(kept)
     world.close()
     receipt = wallet.check("total", world.board)
-    assert not receipt.included and "the box did not pass the ballot on" in receipt.statement
+    assert not receipt.included and receipt.sentence == "box_dropped"
     assert parse(world.ask("collector", "object", wallet.objection("total"))) == {"added": True}
     with pytest.raises(InputError, match="not signed by the box"):
-        false = {"message": dropped.hex(), "signature": "00" * 64}
+        false = {**parse(wallet.objection("total")), "signature": "00" * 64}
         world.ask("collector", "object", canonical(false))
     world.end_objections()
     assert wallet.check("total", world.board).included
@@ -221,7 +222,7 @@ def test_the_board_refuses_early_empty_and_foreign_entries(tmp_path: Path) -> No
         ("collector", "ballots", {"part": 0, "dimensions": {}, "unreadable": 0}, "all dimensions"),
         ("collector", "closed", {}, "closed"),
         ("collector", "closed", {"closed": True, "more": 1}, "more"),
-        ("registrar", "register", {"enrolled": -1, "root": digest}, "enrolled"),
+        ("registrar", "register", {"enrolled": -1, "root": digest, "letters": digest}, "enrolled"),
         ("registrar", "closed", {"closed": True}, "cannot come from"),
         ("issuer-1", "issued", {"counts": {}, "root": digest}, "every dimension"),
         ("board", "manifest", {"manifest": digest, "signatures": {}}, "already|first"),
@@ -297,7 +298,8 @@ def test_who_never_enrolled_sees_that_nobody_did(tmp_path: Path) -> None:
     world.enrol(rows[:5]).cast(rows[:5]).close()
     absent = world.wallets[rows[5]].state["code"]
     board = world.copy()
-    assert not is_registered(board, rows[5], absent) and world.wallets[rows[0]].is_registered(board)
+    assert registered(board, rows[5], absent) == NOBODY and world.wallets[rows[0]].enrolment_fault(board) is None
+    assert registered(board, rows[0], world.wallets[rows[0]].state["code"]) == ENROLLED
 
 
 def test_an_issuer_that_was_restored_signs_nothing_until_it_caught_up(tmp_path: Path) -> None:
@@ -395,7 +397,7 @@ def test_a_copied_ciphertext_or_reused_randomness_is_refused(tmp_path: Path) -> 
         body = format_.make(*arguments)
         sent.append(format_.sign(body, each._one_time("age")))
         assert format_.fault(sent[-1]) is None
-        world.ask("box", "post", Envelope(world.election).close(sent[-1]))
+        world.ask("box", "post", Envelope(world.election).close(sent[-1], bytes(32)))
     world.close()
     rejected = json.loads((world.board.folder / "rejected" / "age.0").read_bytes())
     assert len(rejected) == 1 and rejected[0][0] == "a ciphertext of another ballot"

@@ -244,6 +244,20 @@ def test_parties_approve_only_what_is_theirs(tmp_path: Path) -> None:
         (tmp_path / name / "manifest.json").unlink()
         with pytest.raises(InputError, match="other keys, another address"):
             election.approve(tmp_path / name, path, tmp_path / "drop")
+    # The organiser's own: nothing that parties agreed on in the plan can be loosened behind its hash.
+    (tmp_path / "registrar" / "manifest.json").unlink()
+    loosened: dict[str, object] = {
+        "kappa": 1,
+        "least": 2,
+        "share": 1,
+        "question": "Shall they?",
+        "options": ["no", "yes"],
+    }
+    for part, value in {**loosened, "release": '{"target": {"beta": 0.4}}'}.items():
+        path = tmp_path / "loosened.json"
+        path.write_text(json.dumps({**document, part: value}))
+        with pytest.raises(InputError, match=f"{part}: it has "):
+            election.approve(tmp_path / "registrar", path, tmp_path / "drop")
     (tmp_path / "trustee-3" / "manifest.json").unlink()
     (tmp_path / "trustee-3" / "pledges.json").write_text("{}")
     with pytest.raises(InputError, match="not those that this trustee saw"):
@@ -279,3 +293,13 @@ def test_codes_and_fingerprints_are_typeable() -> None:
                 with pytest.raises(InputError, match="wrong letter"):
                     read_code(plain[:place] + letter + plain[place + 1 :])
     assert read_code(code.replace("1", "I").replace("0", "O")) == code, "letters that people confuse"
+
+
+def test_a_roll_of_any_length_is_kept(tmp_path: Path) -> None:
+    """Finding 1: 2,000 people in names of 40 letters are beyond 64 KiB; a wrong roll is refused, and says why."""
+    people = {f"{number:040d}": {"age": "young" if number % 2 else "old"} for number in range(2_000)}
+    assert len(roll_csv(people)) > 1 << 16
+    assert read_roll(roll_csv(people)) == people
+    world = World(tmp_path, people=2, plan=plan_for(2, 1))
+    with pytest.raises(InputError, match="the roll has other numbers of people by age"):
+        world.ask("registrar", "roll", roll_csv(people))

@@ -18,7 +18,8 @@ from safemargin.core import InputError
 from safemargin.election.auditing import audit_openings
 from safemargin.election.desk import Desk
 from safemargin.election.verify import check_board
-from safemargin.election.vote import LANGUAGES, Page, read_texts, shipped_texts
+from safemargin.election.vote import Page
+from safemargin.election.wording import LANGUAGES, read_texts, shipped_texts
 from safemargin.parties.service import free_ports
 
 
@@ -56,13 +57,17 @@ def test_a_person_votes_in_one_visit_in_chromium(tmp_path: Path, chromium: str) 
         tab.locator("#row").fill("row 000")
         tab.locator("#code").fill(("0" if code[0] != "0" else "1") + code[1:])
         tab.get_by_role("button", name="Beginnen").press("Enter")
-        assert "Das wurde abgelehnt" in tab.get_by_role("status").first.inner_text()
+        assert "ein Zeichen falsch" in tab.get_by_role("alert").inner_text()
+        assert tab.locator("#row").input_value() == "row 000", "what was typed is kept"
         tab.locator("#row").fill("row 000")
         tab.locator("#code").fill(code.lower())
         tab.get_by_role("button", name="Beginnen").press("Enter")
         assert "Sie sind eingeschrieben." in tab.get_by_role("status").first.inner_text()
         assert len(tab.locator("#sheet").inner_text()) == 66
         assert "nennt old" in tab.locator("main").inner_text()
+        tab.get_by_label("no", exact=True).press("Space")
+        tab.get_by_role("button", name="Durchsehen").press("Enter")
+        assert "wählen Sie Ihre Gruppe in health" in tab.get_by_role("alert").inner_text(), "none is chosen before"
         answer(tab)
         noted = tab.locator("#hash").inner_text().split()[-1]
         tab.get_by_role("button", name="Stattdessen").press("Enter")
@@ -76,7 +81,7 @@ def test_a_person_votes_in_one_visit_in_chromium(tmp_path: Path, chromium: str) 
         assert wide <= 400
         world.enrol().cast().close()
         tab.get_by_role("button", name="Prüfen").press("Enter")
-        assert tab.locator("#state").inner_text().count("veröffentlicht, ballot") == 3
+        assert tab.locator("#state").inner_text().count("gezählt; Stimmzettel") == 3
         browser.close()
     assert all(url.startswith("http://127.0.0.1:") for url in requested)
     assert check_board(world.copy(), processes=1).findings == []
@@ -99,7 +104,7 @@ def test_nobody_else_reaches_the_page(tmp_path: Path) -> None:
     assert client.post(f"/{page.secret}/cast", headers={"host": "evil.example"}).status_code == 404
     for name, form in {"prepare": {"option": "<b>"}, "check": {}, "enrol": {"row": "x", "code": "<b>"}}.items():
         shown = client.post(f"/{page.secret}/{name}", data=form)
-        assert shown.status_code == 200 and "This was refused" in shown.text and "<b>" not in shown.text
+        assert shown.status_code == 200 and 'role="alert"' in shown.text and "<b>" not in shown.text
     assert "<script" not in shown.text and "default-src 'none'" in shown.text
 
 

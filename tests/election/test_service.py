@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -15,7 +16,8 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from election_world import ESCROW, PLAN, World
-from safemargin.core import InputError
+from safemargin import election
+from safemargin.core import InputError, OutputError
 from safemargin.election.client import ask_over_http
 from safemargin.election.keys import operator_bytes
 from safemargin.election.manifest import KnownElection
@@ -166,5 +168,24 @@ def test_a_role_is_opened_from_its_folder_by_one_process(world: World, tmp_path:
 def test_a_party_that_is_away_is_named(world: World) -> None:
     parties = [{**party.model_dump(), "address": "https://127.0.0.1:9"} for party in world.election.manifest.parties]
     away = KnownElection.parse(json.dumps({**world.election.manifest.model_dump(), "parties": parties}).encode())
-    with ask_over_http(away, None, 0.0) as ask, pytest.raises(InputError, match="box: does not answer at https"):
+    with ask_over_http(away, None, 0.0) as ask, pytest.raises(InputError, match="box does not answer"):
         ask("box", "post", b"")
+
+
+def test_a_step_on_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has errors of its own; nobody has to report a disk that is full."""
+
+    class Full:
+        name, closed = "registrar", False
+
+        def run(self, *_: object) -> bytes:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        def close(self) -> None:
+            self.closed = True
+
+    role = Full()
+    monkeypatch.setattr("safemargin.election.api.open_role", lambda *_: role)
+    with pytest.raises(OutputError, match=r"its database cannot be written \(database or disk is full\)"):
+        election.step(tmp_path, "roll", out=tmp_path / "answer")
+    assert role.closed and list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
@@ -20,7 +21,7 @@ import safemargin
 from commands import without_salt
 from safemargin.cli import main
 from safemargin.core import InputError, IntArray, no_progress
-from safemargin.io import Address, Profiles, in_tasks, open_counted, spark_session
+from safemargin.io import Address, Profiles, SpellingWarning, in_tasks, open_counted, spark_session
 from safemargin.samplers import SAMPLERS, DiscreteGaussian
 from safemargin.topdown import measure_spark
 from safemargin.topdown.attributes import Attributes, build_grouping
@@ -236,6 +237,19 @@ def test_swapping_keeps_both_tables(shared: Cluster, tmp_path: Path, form: str) 
     assert names == duckdb.sql(f"select * from '{tmp_path}/ours/published/swapped.parquet' limit 0").columns
     files = {path.name for path in (tmp_path / "theirs" / "published").rglob("*") if path.is_file()}
     assert {name for name in files if not name.startswith("part-0")} == {"guarantee.json", "manifest.json"}
+
+
+@pytest.mark.slow
+def test_labels_that_look_the_same_are_one_category(shared: Cluster, tmp_path: Path) -> None:
+    towns = ["\u0141\u00f3d\u017a", "\u0141\u00f3d\u017a ", "\u0141o\u0301dz\u0301", "Bern"]
+    rows = [{"town": towns[n % 4], "kind": "ab"[n % 2], "held": ("y", " n")[n // 2 % 2]} for n in range(80)]
+    duckdb.from_df(pd.DataFrame(rows)).write_parquet(str(tmp_path / "t.parquet"))
+    said: dict[str, Any] = {"swapped": ["town"], "match": ["kind"], "hold": ["held"], "rate": "0.5"}
+    with pytest.warns(SpellingWarning, match="are one category"):
+        theirs = safemargin.swap(tmp_path / "t.parquet", **said, engine="spark", master=shared.master)
+    theirs.write(tmp_path / "theirs")
+    (after,) = tables(f"sum(count)::bigint from '{tmp_path}/theirs/published/swapped/*.parquet'", "town, kind")
+    assert after == [("Bern", "b", 20), (towns[0], "a", 40), (towns[0], "b", 20)]
 
 
 def test_swapping_in_spark_takes_one_rate(tmp_path: Path) -> None:

@@ -28,6 +28,20 @@ def test_one_and_one_point_zero_are_one_category(tmp_path: Path) -> None:
     assert [sorted(group) for group in table.groups[0]] == [["1"], ["2"]] and table.lower.tolist() == [5, 6]
 
 
+def test_a_value_that_is_nan_is_absent(tmp_path: Path) -> None:
+    """As other programs store it: pandas writes a null instead. DuckDB casts what a file stores once as a whole."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    grades = [1.0, 2.0, float("nan"), 1.0, float("inf")] * 20
+    parquet.write_table(arrow.table({"grade": grades}), tmp_path / "t.parquet")
+    assert texts(tmp_path / "t.parquet", "grade") == ("", "1", "2", "inf")
+    counts = arrow.table({"area": ["x", "y"], "count": [5.0, float("nan")]})
+    parquet.write_table(counts, tmp_path / "t.parquet")
+    assert read_tidy(tmp_path / "t.parquet").status == ("exact", "suppressed")
+    parquet.write_table(arrow.table({"grade": [b"\xff"]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="bytes that are not UTF-8; store it as text"):
+        texts(tmp_path / "t.parquet", "grade")
+
+
 def test_a_count_that_is_nan_is_suppressed_as_an_empty_one(tmp_path: Path) -> None:
     table = read_tidy(saved(tmp_path, area=["x", "y"], count=[5.0, np.nan]))
     assert table.status == ("exact", "suppressed")

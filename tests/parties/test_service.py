@@ -1,7 +1,9 @@
 """The queue, the limits of a message and the private files that every party uses."""
 
 import asyncio
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable
@@ -9,13 +11,16 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from safemargin.core import InputError, OutputError
 from safemargin.parties import files, service
 from safemargin.parties.files import compact, open_private, take_lock, write_private
-from safemargin.parties.service import BATCH, BatchQueue, BusyError, read_body
+from safemargin.parties.service import BATCH, BatchQueue, BusyError, PromptProtocol, read_body
 
 
 def answers_of(queue: BatchQueue[str, str], messages: Iterable[tuple[str, str]]) -> list[str | BaseException]:
@@ -92,6 +97,61 @@ def test_bodies_end_at_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert body(long, 3) is None and long.read == 2, "the rest is not read"
     with pytest.raises(TimeoutError):
         body(Parts([b"a"], stalls=True), 3)
+
+
+def test_a_sender_that_is_too_slow_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "STALLED", 0.2)
+    monkeypatch.setattr(service, "SLOWEST", 10**9)
+
+    class Slow(Parts):
+        async def stream(self) -> AsyncIterator[bytes]:
+            async for part in super().stream():
+                await asyncio.sleep(0.05)  # each part comes in time
+                yield part
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(read_body(cast(Request, Slow([b"a"] * 100)), 1_000))
+
+
+def test_connections_that_begin_no_request_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that sends nothing, one that sends a sign now and then; one with a request stays as long as that takes."""
+    monkeypatch.setattr(service, "STALLED", 0.5)
+
+    async def answer(_: Request) -> Response:
+        await asyncio.sleep(1.0)
+        return PlainTextResponse("done")
+
+    async def connected(port: int, *parts: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with contextlib.suppress(ConnectionError):
+            for part in parts:
+                if not reader.at_eof() and reader.exception() is None:
+                    writer.write(part)
+                    await asyncio.sleep(0.1)
+            found = await asyncio.wait_for(reader.read(), 60)
+            writer.close()
+            return found
+        writer.transport.abort()
+        return b""
+
+    async def run() -> list[bytes]:
+        config = uvicorn.Config(Starlette(routes=[Route("/", answer)]), http=PromptProtocol, log_level="error")
+        server = uvicorn.Server(config)
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            task = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            port = listener.getsockname()[1]
+            whole = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            asked = ((), (b"GET", *([b" "] * 50)), (whole,))
+            found = await asyncio.gather(*(connected(port, *parts) for parts in asked))
+            server.should_exit = True
+            await task
+        return found
+
+    silent, slow, good = asyncio.run(run())
+    assert silent == slow == b"" and good.endswith(b"done")
 
 
 def test_databases_are_private_and_keep_no_order(tmp_path: Path) -> None:

@@ -56,6 +56,20 @@ def test_a_new_wave_gives_what_the_first_gave(tmp_path: Path) -> None:
     assert checked.outcome == "holds"
 
 
+def test_a_question_in_another_spelling_is_the_same(tmp_path: Path) -> None:
+    """Failed before: `Q1` was taken for a question of which nothing was published."""
+    rows = survey(1)
+    published(tmp_path, rows, "2025", "kept")
+    joined = [*rows, *({**row, "site": "s1"} for row in rows[:3])]
+    capitals = [{key.upper() if key[0] == "q" else key: value for key, value in row.items()} for row in joined]
+    ledger = {"file": str(tmp_path / "ledger.sqlite"), "population": "staff", "cycle": "2026", "turnover": "net"}
+    made = safemargin.release(
+        capitals, by=["site", "grade"], answers=["Q1", "Q2"], target=TARGET, ledger={**ledger, "answers": "kept"}
+    )
+    assert made.certificate.earlier == "jointly"
+    assert not any("Nothing was published before" in note for note in made.plan.notes)
+
+
 def test_the_ledger_keeps_every_question(tmp_path: Path) -> None:
     rows = survey(1)
     made = published(tmp_path, rows, "2025", "kept")

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from cell_key_vectors import PTABLES
-from safemargin.core import InputError, Measure
+from safemargin.core import InputError, Measure, numpy_generator
+from safemargin.samplers.keys_together import together_delta
 from safemargin.samplers.max_entropy import attainable, largest_entropy
 from safemargin.samplers.privacy import delta_at, epsilon_at, guarantee, readings
 from safemargin.samplers.ptables import (
@@ -326,3 +328,50 @@ def test_the_compatible_mode_solves_the_problem_of_the_reference(
     )
     row = reference_ptable(request(bound, variance, js)).rows[count]
     assert row.probabilities == pytest.approx(found.x, abs=1e-5)
+
+
+def area_by_squares(table: PTable, counts: tuple[int, int]) -> dict[tuple[int, ...], Fraction]:
+    """What two cells and their total print, by going through keys: steps of 1/12, and halves where sums turn over."""
+    found: dict[tuple[int, ...], Fraction] = {}
+
+    def noise(count: int, step: int) -> int:
+        law = table.law(count)
+        ends = np.cumsum(law.parts) * 12 // law.total
+        return law.noise[int(np.searchsorted(ends, step, side="right"))]
+
+    for x, y, carry in product(range(12), range(12), range(2)):
+        steps = (x, y, (x + y + carry) % 12)
+        both = (*counts, sum(counts))
+        printed = tuple(count + noise(count, step) for count, step in zip(both, steps, strict=True))
+        found[printed] = found.get(printed, Fraction(0)) + Fraction(1, 288)
+    return found
+
+
+def test_two_counts_and_their_total_by_going_through_keys() -> None:
+    """Rows in twelfths: every square of keys lies in one interval each, and a diagonal halves it."""
+    for seed in range(12):
+        random = numpy_generator(seed)
+        rows = [Law(0, (0,), (12,))]
+        for count in range(1, 5):
+            low = min(count, 2)
+            cuts = np.sort(random.integers(0, 13, size=low + 2))
+            parts = np.diff(np.concatenate([[0], cuts, [12]]))
+            rows.append(Law(count, tuple(range(-low, 3)), tuple(parts.tolist())))
+        table = PTable(tuple(rows))
+        counts = (int(random.integers(1, 6)), int(random.integers(1, 6)))
+        for epsilon in (0.0, 0.7):
+            here, worst = area_by_squares(table, counts), 0.0
+            for more in ((counts[0] + 1, counts[1]), (counts[0], counts[1] + 1)):
+                there = area_by_squares(table, more)
+                for one, other in ((here, there), (there, here)):
+                    excess = [float(p) - math.exp(epsilon) * float(other.get(x, 0)) for x, p in one.items()]
+                    worst = max(worst, sum(max(0.0, part) for part in excess))
+            assert together_delta(table, counts, epsilon) == pytest.approx(worst, abs=1e-12)
+
+
+def test_a_total_beside_two_counts_costs_more_than_one_count() -> None:
+    table, _ = ptable(request(5, 2))
+    for epsilon in (0.5, 1.0, 2.0):
+        both = together_delta(table, (40, 30), epsilon)
+        assert delta_at(table, epsilon) < both < 1
+    assert together_delta(table, (40, 0), 2.0) > 0.9  # somebody in an empty cell changes which keys agree

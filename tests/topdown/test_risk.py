@@ -57,6 +57,31 @@ def test_the_attack_is_the_one_in_words() -> None:
         assert swapped.methods[0].right == swapped.methods[0].stated  # the place of the attribute does not matter
 
 
+def names_by_hand(truth: IntArray, table: IntArray) -> tuple[int, int, int]:
+    """Records of the table that are records of the data; names given to records; right ones."""
+    real, published = people(truth), people(table)
+    named = right = 0
+    for person in real:
+        mine = [other for other in real if other[:3] == person[:3]]
+        linked = [record for record in published if record[:3] == person[:3]]
+        if len(mine) == len(linked) == 1:
+            named += 1
+            right += linked[0] == person
+    return (Counter(real) & Counter(published)).total(), named, right
+
+
+def test_names_are_given_as_in_words() -> None:
+    generator = np.random.default_rng(8)
+    for _ in range(20):
+        truth = generator.poisson(0.4, (9, 12)).astype(np.int64)
+        other = np.maximum(truth + generator.integers(-1, 2, truth.shape), 0)
+        found = measure_risk(KINDS, truth, {"exact": truth, "other": other}, ("sex", "age"), "home")
+        for risk, table in zip(found.methods, (truth, other), strict=True):
+            assert (risk.rebuilt, risk.named, risk.named_rightly) == names_by_hand(truth, table)
+            assert risk.named_share == pytest.approx(risk.rebuilt_share * risk.matched_share)
+        assert found.methods[0].rebuilt_share == found.methods[0].naming_precision == 1
+
+
 def test_the_chart_is_valid() -> None:
     risks = tuple(MethodRisk(f"swapping {n}", float(n), 100, 40, 40 - 10 * n) for n in range(3))
     found = RiskComparison(("sex",), "home", risks)

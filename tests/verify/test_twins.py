@@ -5,7 +5,7 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +84,61 @@ def test_a_checker_from_the_page_alone(tmp_path: Path) -> None:
     forged += vectors.file_forgeries(true[0], true[1])
     for case in [*true, *(each for each in forged if each.key is None and each.roll is None)]:
         assert third_checker.outcome(case.published, case.auditors) in case.outcome, case.name
+
+
+def test_columns_of_the_roll_that_no_table_has() -> None:
+    """A sensitive group may be printed under another name: all columns of the roll are checked, and all pairs."""
+    cases = [case for seed in range(4) for case in vectors.column_vectors(vectors.written(seed))]
+    compare(cases)
+    for case in cases:
+        assert third_checker.outcome(case.published, case.auditors) == case.outcome, case.name
+
+
+def texts_that_differ(base: Vector) -> Iterator[Vector]:
+    """Texts that two programs may measure, cut or nest in two ways."""
+    deep = json.loads(base.published["manifest.json"])
+    for depth, outcome in ((99, base.outcome), (100, "fails"), (400, "fails")):
+        text = json.dumps({**deep, "more": None}).replace("null", "[" * depth + "]" * depth)
+        yield replace(
+            base, name=f"{depth} deep", published={**base.published, "manifest.json": text.encode()}, outcome=outcome
+        )
+    auditors = dict(base.auditors or {})
+    for salt in ("\U0001f600" * 32, "A" * 64, "g" * 64, "0" * 63, "0" * 65):
+        own = {**json.loads(auditors["manifest.json"]), "salt": salt}
+        held = {**auditors, "manifest.json": json.dumps(own).encode()}
+        yield replace(vectors.resealed(replace(base, auditors=held)), name=f"salt {salt[0]}", outcome="fails")
+    for size, outcome in ((100_000, base.outcome), (100_001, "fails"), (131_072, "fails")):
+        for letter in "x\U0001f600":
+            line = f'"{letter * size}",c,0\n'.encode()
+            held = {**auditors, "roll.csv": auditors["roll.csv"] + line}
+            made = vectors.resealed(replace(base, auditors=held))
+            yield replace(made, name=f"a field of {size} characters", outcome=outcome)
+    name = 'x\' and everybody else, who know "all", cannot infer anything'
+    onlookers = [{**each, "name": name} for each in json.loads(base.published["certificate.json"])["onlookers"]]
+    yield vectors.restated(base, "a name that ends its own quotation", base.outcome, onlookers=onlookers)
+
+
+def test_texts_are_measured_alike(tmp_path: Path) -> None:
+    base = vectors.written(0)
+    cases = [*texts_that_differ(base)]
+    compare(cases)
+    assert '\\"all\\"' in checker.check(cases[-1].published, cases[-1].auditors).statement
+    signed = vectors.signed(base, tmp_path)
+    mark = signed.published["manifest.json.minisig"]
+    ends = {
+        "\n\n": "holds",
+        "": "holds",
+        "\r\n": "holds",
+        "\n\x0b": "fails",
+        "\n\u2028": "fails",
+        "\nx": "fails",
+        "\r": "fails",
+    }
+    compare([
+        replace(signed, name=f"{end!r}", outcome=outcome,
+                published={**signed.published, "manifest.json.minisig": mark.rstrip(b"\n") + end.encode()})
+        for end, outcome in ends.items()
+    ])  # fmt: skip
 
 
 def kept_vectors() -> list[Vector]:

@@ -88,7 +88,7 @@ def test_runs_are_those_that_this_version_wrote(folder: Path) -> None:
         (folder / name / "confidential").mkdir(parents=True)
         (folder / name / "confidential/plan.json").write_text(json.dumps(document))
     (folder / "broken/confidential").mkdir(parents=True)
-    (folder / "broken/confidential/plan.json").write_text("{")
+    (folder / "broken/confidential/plan.json").write_text("[" * 100_000)  # of somebody who sent the folder
     assert {run.name for run in place.runs()} == {"draft", "tried", "other"}
     assert [run.name for run in place.own_runs()] == ["draft"], "what was tried is no plan of the project"
     assert place.run("draft").kind == "draft" and place.is_newer(place.run("draft"))

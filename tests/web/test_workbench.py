@@ -4,6 +4,7 @@ import filecmp
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -163,16 +164,17 @@ def test_a_release_from_the_data_to_the_ledger(tmp_path: Path, chromium: str, ax
 
 
 def compare_with_the_library(folder: Path, published: Path) -> None:
-    """The same project, written by the library; the manifest names the chain of the ledger, which starts afresh."""
-    project = folder / "project.toml"
-    text = project.read_text(encoding="utf-8")
-    project.write_text(text.replace("ledger.sqlite", "other.sqlite"), encoding="utf-8")
-    release(project).write(folder / "again")
+    """The same project, written by the library in another folder, where the chain of the ledger starts afresh."""
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    for path in [*folder.glob("*.csv"), folder / "project.toml"]:
+        shutil.copy(path, elsewhere)
+    release(elsewhere / "project.toml").write(elsewhere / "again")
     names = sorted(path.name for path in published.iterdir())
-    same, different, missing = filecmp.cmpfiles(published, folder / "again/published", names, shallow=False)
+    same, different, missing = filecmp.cmpfiles(published, elsewhere / "again/published", names, shallow=False)
     chained = {"manifest.json", "certificate.json", "index.html"}
     assert (set(different) <= chained, missing, set(same) | set(different)) == (True, [], set(names))
-    stated = [json.loads((where / "manifest.json").read_text()) for where in (published, folder / "again/published")]
+    stated = [json.loads((where / "manifest.json").read_text()) for where in (published, elsewhere / "again/published")]
     for document in stated:
         del document["ledger"], document["auditors"]  # the latter commits to 32 random bytes
         document["files"] = {name: each for name, each in document["files"].items() if name not in chained}

@@ -19,6 +19,7 @@ from safemargin.aggregate.prio3.scheme import Held
 from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.session_file import Session, verify_key
 from safemargin.core import InputError
+from safemargin.io import parse_json
 from safemargin.parties.certificates import trust
 from safemargin.parties.files import keep_lock
 from safemargin.parties.service import BatchQueue, BusyError, read_body, run_service
@@ -115,7 +116,7 @@ class PartyService:
             if purpose == "close":
                 return JSONResponse({"clients": self.party.close()})
             if purpose == "agree":
-                return JSONResponse({"digest": self.party.agree(json.loads(body)["clients"])})
+                return JSONResponse({"digest": self.party.agree(parse_json(body.decode(), "message")["clients"])})
             if purpose == "result":
                 await self._check_agreement()
                 return JSONResponse(self._signed_result())
@@ -181,7 +182,7 @@ class PartyService:
         if not is_signed(key, signature, self.session.file.name, self.party.role, others[0], "exchange", body):
             return _refuse(401, "only the other aggregator of this session may ask for this")
         try:
-            asked = json.loads(body)
+            asked = parse_json(body.decode(), "message")
             known = set(self.party.close())
             theirs = {
                 name: bytes.fromhex(share)
@@ -216,7 +217,7 @@ class PartyService:
 
         So the server gets a sum, and this party gets numbers without names.
         """
-        source = json.loads(ticket)
+        source = parse_json(ticket.decode(), "message")
         role = next(each for each in self.session.backend.roles if each.relay == self.party.role)
         certificate = self.session.file.certificates.get(role.name, "")
         async with httpx2.AsyncClient(timeout=60.0, verify=trust(certificate)) as http:

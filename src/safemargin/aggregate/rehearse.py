@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +24,7 @@ from safemargin.aggregate.run import key, plan
 from safemargin.aggregate.server import ask_over_http
 from safemargin.aggregate.session_file import Session, read_session
 from safemargin.core import InputError, IntArray, Progress, new_secret, no_progress, numpy_generator
+from safemargin.io import scratch_folder
 from safemargin.parties.files import write_private
 from safemargin.parties.service import free_ports
 from safemargin.parties.signature import public_hex
@@ -112,8 +112,7 @@ def run_session(
     if backend == "prio3-one":
         values = np.eye(bits, dtype=np.int64)[generator.integers(0, bits, size=clients)]
     failures = plan_failures(clients, dropouts, malicious, generator)
-    with tempfile.TemporaryDirectory(prefix="safemargin-") as place:
-        folder = Path(place)
+    with scratch_folder() as folder:
         secrets = {name_of(client): new_secret() for client in range(clients)}
         keys = [Identity(bytes.fromhex(secret)).signing for secret in secrets.values()]
         file = _new_session(backend, keys, bits, folder)

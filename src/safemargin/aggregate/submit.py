@@ -26,10 +26,11 @@ from starlette.routing import Route
 
 from safemargin.aggregate.answers import parse_answer
 from safemargin.aggregate.session_file import Session
-from safemargin.core import InputError
+from safemargin.core import InputError, new_secret
 from safemargin.parties.certificates import trust
+from safemargin.parties.service import read_body
 from safemargin.parties.signature import sign
-from safemargin.ui import SCHEMA, Document, Figures, Report, Result
+from safemargin.ui import SCHEMA, Document, Figures, Report, Result, note
 
 PATIENCE = 60.0
 """Seconds until a party that does not answer counts as failed."""
@@ -142,9 +143,27 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</t
 <h1>{title}</h1>{body}</html>"""
 
 
-def page_app(session: Session, client: str, key: Ed25519PrivateKey) -> Starlette:
-    """A form with all questions on this machine. What is typed leaves it in shares only."""
+LONGEST = 1 << 20
+"""Bytes of the form."""
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    # Not `no-referrer`: browsers would then send the form with the origin `null`.
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+
+
+def page_app(session: Session, client: str, key: Ed25519PrivateKey, start: str) -> Starlette:
+    """A form with all questions on this machine. What is typed leaves it in shares only.
+
+    It is below a path that only the client knows: everybody else on the machine can connect too.
+    """
     title = escape(session.file.name)
+
+    def page(body: str, status: int = 200) -> HTMLResponse:
+        return HTMLResponse(PAGE.format(title=title, body=body), status, headers=HEADERS)
 
     async def form(_: Request) -> HTMLResponse:
         most = session.backend.largest
@@ -153,16 +172,14 @@ def page_app(session: Session, client: str, key: Ed25519PrivateKey) -> Starlette
             f'<input id="q{place}" name="q{place}" type="number" min="0" max="{most}" value="0" required></p>'
             for place, question in enumerate(session.file.questions)
         )
-        note = "<p>No party sees your answers. The organisations get shares, and open totals only.</p>"
-        return HTMLResponse(
-            PAGE.format(title=title, body=f'{note}<form method="post">{fields}<button>Send</button></form>')
-        )
+        stated = "<p>No party sees your answers. The organisations get shares, and open totals only.</p>"
+        return page(f'{stated}<form method="post">{fields}<button>Send</button></form>')
 
     async def send(request: Request) -> HTMLResponse:
         # Another page in the same browser must not send in the client's name.
         if request.headers.get("origin", f"http://{request.url.netloc}") != f"http://{request.url.netloc}":
-            return HTMLResponse(PAGE.format(title=title, body="<p role=alert>This page answers itself only.</p>"), 403)
-        given = dict(parse_qsl((await request.body()).decode("ascii", "replace")))
+            return page("<p role=alert>This page answers itself only.</p>", 403)
+        given = dict(parse_qsl((await read_body(request, LONGEST) or b"").decode("ascii", "replace")))
         try:
             row = [
                 parse_answer("form", 1, question, given.get(f"q{place}", ""))
@@ -170,14 +187,17 @@ def page_app(session: Session, client: str, key: Ed25519PrivateKey) -> Starlette
             ]
             sent = submit_row(session, client, key, row)
         except InputError as error:
-            return HTMLResponse(PAGE.format(title=title, body=f"<p role=alert>{escape(str(error))}</p>"), 422)
+            return page(f"<p role=alert>{escape(str(error))}</p>", 422)
         stated = "".join(f"<li>{escape(role)}: {escape(answer)}" for role, answer in sent.answers.items())
-        return HTMLResponse(PAGE.format(title=title, body=f"<p role=status>Sent.</p><ul>{stated}</ul>"))
+        return page(f"<p role=status>Sent.</p><ul>{stated}</ul>")
 
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
-    return Starlette(routes=[Route("/", form), Route("/", send, methods=["POST"])], middleware=[hosts])
+    return Starlette(routes=[Route(start, form), Route(start, send, methods=["POST"])], middleware=[hosts])
 
 
 def run_page(session: Session, client: str, key: Ed25519PrivateKey, port: int) -> None:
     """Serve the page on loopback until the process is stopped."""
-    uvicorn.run(page_app(session, client, key), host="127.0.0.1", port=port, log_level="error", access_log=False)
+    start = f"/{new_secret()[:32]}/"
+    note(f"the page is at http://127.0.0.1:{port}{start} (whoever knows this address can answer for you)")
+    app = page_app(session, client, key, start)
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)

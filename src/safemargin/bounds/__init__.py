@@ -7,15 +7,7 @@ from safemargin.lazy import lazy_face
 if TYPE_CHECKING:
     from safemargin.bounds.bound import infer
     from safemargin.bounds.build import build_system
-    from safemargin.bounds.certificate import (
-        KIND,
-        SCHEMA,
-        SUPPRESSION,
-        SourceFile,
-        Verification,
-        digest,
-        parse,
-    )
+    from safemargin.bounds.certificate import SourceFile, digest, parse
     from safemargin.bounds.certify import certify, certify_pooled
     from safemargin.bounds.check import check
     from safemargin.bounds.differences import (
@@ -59,6 +51,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public, sources_of
     from safemargin.bounds.targets import targets_of
     from safemargin.bounds.together import TOGETHER, certify_with_earlier
+    from safemargin.bounds.verification import KIND, SCHEMA, SUPPRESSION, Verification
     from safemargin.bounds.witnessed import ShownCells
 
 lazy_face(__name__)

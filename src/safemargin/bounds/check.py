@@ -12,7 +12,6 @@ import numpy as np
 
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import (
-    KIND,
     ROLES,
     SEARCH,
     VERDICT_RULE,
@@ -20,10 +19,10 @@ from safemargin.bounds.certificate import (
     Dual,
     End,
     IntervalCertificate,
-    Verification,
     target_failures,
 )
 from safemargin.bounds.system import System, complete_total, measured_slack, stated_population, stated_totals
+from safemargin.bounds.verification import KIND, Verification
 from safemargin.core import UNBOUNDED, VERDICTS, IntArray, Onlooker, PublishedTable, Target
 
 

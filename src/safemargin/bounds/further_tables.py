@@ -110,7 +110,7 @@ def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray
     """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
     rounder, tried = Rounder(shown.known), 0
     for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+        for cell, number in np.argwhere(cells.missing()).tolist():
             members = np.flatnonzero(cells.cell_of == cell)
             inside = [option in shown.secrets[number][0] for option in range(len(shown.known.options) + 1)]
             for start, down in ((place, way) for place in range(len(tables)) for way in (True, False)):
@@ -140,7 +140,7 @@ def exchanged_at_once(
     gives = np.array([[option in options for option in every] for options, _, _ in shown.secrets])
     for start, table in enumerate(tables[:MOST_PASSES]):
         profiles = shown.cells[0]
-        missing = shown.missing(profiles)
+        missing = profiles.missing()
         if missing.sum() < FEW_MISSING:
             break
         matrix = exchanges.matrix(table).copy()
@@ -163,7 +163,7 @@ def exchanged_together(
     for start, table in enumerate(tables[:MOST_PASSES]):
         matrix, some = exchanges.matrix(table).copy(), False
         for cells in shown.cells:
-            for cell, number in np.argwhere(shown.missing(cells)).tolist():
+            for cell, number in np.argwhere(cells.missing()).tolist():
                 some = True
                 inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
                 exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
@@ -181,7 +181,7 @@ def single_exchanges(
     bases = [[cells.sums(shown.columns(counts)) for cells in shown.cells] for counts in tables]
     tried = 0
     for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+        for cell, number in np.argwhere(cells.missing()).tolist():
             if not shown.missing_one(cells, cell, number) or tried >= MOST_EXCHANGES:
                 continue
             tried += 1
@@ -217,7 +217,7 @@ def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
     whole = np.ones(known.size, dtype=np.int64)
     ends = Bounds(known.low, np.minimum(known.high, np.repeat(known.people, known.free)))
     for cells in shown.cells:
-        for cell, number in np.argwhere(shown.missing(cells)).tolist():
+        for cell, number in np.argwhere(cells.missing()).tolist():
             if not shown.missing_one(cells, cell, number):
                 continue
             for way in (1, -1):

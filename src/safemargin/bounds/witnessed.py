@@ -49,6 +49,14 @@ class Cells:
     """Per cell and secret, the largest count below the ceiling."""
     least: IntArray
     most: IntArray
+    large: BoolArray
+    """Per cell, whether it has `kappa` people and is not sensitive."""
+    near: IntArray
+    """Per cell, how narrow an interval discloses."""
+    settled: BoolArray
+    """Per cell and secret, what no table has to show."""
+    left: int = -1
+    """How many counts were missing when they were counted last. What is shown stays shown, so 0 is for good."""
 
     def sums(self, columns: IntArray) -> IntArray:
         """Sums by cell of a number per profile and secret."""
@@ -57,9 +65,23 @@ class Cells:
 
     def take(self, columns: IntArray) -> None:
         """What one more table shows, given as the number per profile and secret."""
+        if not self.left:
+            return
         values = self.sums(columns)
         np.minimum(self.least, values, out=self.least)
         np.maximum(self.most, values, out=self.most)
+
+    def missing(self, cell: int | slice = slice(None)) -> BoolArray:
+        """Per secret, and per cell if it is a slice, what is not shown."""
+        least, most, limit = self.least[cell], self.most[cell], self.limit[cell]
+        large, near, sensitive = self.large[cell], self.near[cell], self.sensitive[cell]
+        if isinstance(cell, slice):
+            large, near, sensitive = large[:, None], near[:, None], sensitive[:, None]
+        shown = (least <= limit) & (
+            (most - least > near) | ((least == 0) & ~sensitive) | (large & (least + near <= limit))
+        )
+        missing: BoolArray = ~(shown | self.settled[cell])
+        return missing
 
 
 class ShownCells:
@@ -98,7 +120,7 @@ class ShownCells:
         codes, sizes = self.known.codes, [len(names) for names in self.known.categories]
         yield row_keys(codes, sizes), ()
         for axes in sets:
-            if len(axes) == len(sizes):
+            if len(axes) == len(sizes) > 1:
                 continue  # the profiles, which come first
             columns = [self.known.axes.index(axis) for axis in axes]
             yield row_keys(codes[:, columns], [sizes[c] for c in columns]), tuple(axes) if len(axes) == 1 else ()
@@ -128,10 +150,24 @@ class ShownCells:
             self._most(people),
             np.full(shape, huge),
             np.full(shape, -huge),
+            (people >= self.target.kappa) & ~sensitive,
+            np.minimum(self.target.tau, people // 4),
+            np.zeros(shape, dtype=bool),
         )
         for table, groups in self.published:
             self._mark_printed(cells, first, table, groups)
+        cells.settled = self._settled_in(cells)
         return cells
+
+    def _settled_in(self, cells: Cells) -> BoolArray:
+        """What needs no table: printed within the limits, without a limit, or known by the total and the roll alone."""
+        people, large, never = cells.people[:, None], cells.large[:, None], cells.sensitive[:, None]
+        first = np.maximum(self.totals - (self.everybody - people), 0)
+        last = np.minimum(self.totals, people)
+        narrow = (last - first <= cells.near[:, None]) & ((first >= 1) | never)
+        before = ~(large & (last <= cells.limit)) & ((first > cells.limit) | narrow)
+        settled: BoolArray = before | (large & cells.printed) | self.settled
+        return settled
 
     def _mark_printed(self, cells: Cells, first: IntArray, table: PublishedTable, groups: IntArray) -> None:
         """Mark the cells that are just the people of one cell that a table prints within the limits."""
@@ -174,12 +210,13 @@ class ShownCells:
 
     def take_if_useful(self, counts: IntArray) -> bool:
         """Count one more table if fewer counts are missing with it; else nothing changes, as it will not be carried."""
-        before, ends = self.count_missing(), [(cells.least.copy(), cells.most.copy()) for cells in self.cells]
+        before, open_cells = self.count_missing(), [cells for cells in self.cells if cells.left]
+        ends = [(cells.least.copy(), cells.most.copy(), cells.left) for cells in open_cells]
         self.take(counts)
         if self.count_missing() < before:
             return True
-        for cells, (least, most) in zip(self.cells, ends, strict=True):
-            cells.least, cells.most = least, most
+        for cells, (least, most, left) in zip(open_cells, ends, strict=True):
+            cells.least, cells.most, cells.left = least, most, left
         return False
 
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
@@ -187,43 +224,24 @@ class ShownCells:
         profiles = np.flatnonzero((counts != start).reshape(-1, self.known.free).any(axis=1))
         step = self.columns(counts, profiles) - self.columns(start, profiles)
         for cells, sums in zip(self.cells, base, strict=True):
+            if not cells.left:
+                continue
             rows, place = np.unique(cells.cell_of[profiles], return_inverse=True)
             values = sums[rows].copy()
             np.add.at(values, place, step)
             cells.least[rows] = np.minimum(cells.least[rows], values)
             cells.most[rows] = np.maximum(cells.most[rows], values)
 
-    def missing(self, cells: Cells) -> BoolArray:
-        """Per cell and secret, what is not shown."""
-        people, never = cells.people[:, None], cells.sensitive[:, None]
-        most, near = cells.limit, np.minimum(self.target.tau, people // 4)
-        large = (people >= self.target.kappa) & ~never
-        shown = (cells.least <= most) & (
-            (cells.most - cells.least > near) | ((cells.least == 0) & ~never) | (large & (cells.least + near <= most))
-        )
-        first = np.maximum(self.totals - (self.everybody - people), 0)
-        last = np.minimum(self.totals, people)
-        before = ~(large & (last <= most)) & ((first > most) | ((last - first <= near) & ((first >= 1) | never)))
-        missing: BoolArray = ~(shown | before | (large & cells.printed) | self.settled)
-        return missing
-
     def missing_one(self, cells: Cells, cell: int, number: int) -> bool:
         """Whether one count is not shown yet."""
-        one = slice(cell, cell + 1)
-        only = Cells(
-            cells.cell_of[:0],
-            cells.people[one],
-            cells.printed[one],
-            cells.sensitive[one],
-            cells.limit[one],
-            cells.least[one],
-            cells.most[one],
-        )
-        return bool(self.missing(only)[0, number])
+        return bool(cells.missing(cell)[number])
 
     def count_missing(self) -> int:
         """How many counts are not shown."""
-        return sum(int(self.missing(cells).sum()) for cells in self.cells)
+        for cells in self.cells:
+            if cells.left:
+                cells.left = int(cells.missing().sum())
+        return sum(cells.left for cells in self.cells)
 
     def direction(self, members: BoolArray, number: int) -> FloatArray:
         """The count of one secret in one cell, as a function of the variables and up to a constant."""
@@ -239,7 +257,7 @@ class ShownCells:
         inside = np.array([[o in options for o in range(want.shape[1])] for options, _, _ in self.secrets])
         for place in generator.permutation(len(self.cells)).tolist():
             cells = self.cells[place]
-            missing = self.missing(cells)
+            missing = cells.missing()
             rows = np.flatnonzero(missing.any(axis=1))
             if not len(rows):
                 continue

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         backup,
         catch_up,
         close,
+        complaint,
         enrolled,
         init,
         join,

@@ -1,32 +1,34 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, OutputError, Progress, no_progress
 from safemargin.election import parties
 from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
-from safemargin.election.client import ask_over_http, fetch_manifest
+from safemargin.election.client import ask_over_http, fetch_board, fetch_manifest
 from safemargin.election.desk import Desk
 from safemargin.election.forecasting import forecast_plan
 from safemargin.election.keys import canonical, parse
+from safemargin.election.letters import codes_of, letters_of, letters_page
 from safemargin.election.manifest import KnownElection
-from safemargin.election.operations import Operations, election_status
+from safemargin.election.operations import Operations
+from safemargin.election.receipts import ANOTHER, DROPPED, ENROLLED, judge_objection, registered
 from safemargin.election.rehearse import PLAN, run_election
-from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
+from safemargin.election.report import BoardFindings, Done, ElectionRehearsal, ElectionStatus, number_text
 from safemargin.election.secret import Secret
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
+from safemargin.election.state import AWAY, election_status
 from safemargin.election.verify import check_board
-from safemargin.election.vote import Page, read_texts, serve_page
-from safemargin.election.voter import is_registered
-from safemargin.io import read_bytes, read_json, read_text, write_whole
+from safemargin.election.vote import Page, serve_page
+from safemargin.election.wording import read_texts, shipped_texts
+from safemargin.io import read_bytes, read_json, read_text, scratch_folder, write_whole
 from safemargin.parties.files import write_private
-from safemargin.parties.service import free_ports
 from safemargin.release.forecast import Forecast
 
 
@@ -93,17 +95,35 @@ def simulate(
     return forecast_plan(read_plan(Path(plan)), roll, voters, shares, draws, progress)
 
 
-def verify(
-    board: Path | str, *, id: str, processes: int | None = None, progress: Progress = no_progress
-) -> BoardFindings:
-    """Check the copy of a board in a folder, offline and without any secret; findings name the entry or ballot.
+@contextmanager
+def _board_of(place: Path | str, pinned: str, keep: Path | str | None = None) -> Iterator[Board]:
+    """A copy of a board: its folder, or one that is fetched from its address."""
+    if not str(place).startswith("https:"):
+        if not (Path(place) / MANIFEST).exists():
+            raise InputError(f"{place}: is not the folder of a board; it has no {MANIFEST}")
+        yield Board(Path(place))
+        return
+    election = fetch_manifest(str(place), pinned)
+    with scratch_folder() as scratch, ask_over_http(election) as ask:
+        yield fetch_board(election, Path(keep) if keep else scratch / "board", ask)
 
-    `id` is the id of the election from a letter or page: a board with another manifest is refused.
+
+def verify(
+    board: Path | str,
+    *,
+    id: str,
+    copy: Path | str | None = None,
+    processes: int | None = None,
+    progress: Progress = no_progress,
+) -> BoardFindings:
+    """Check a board without any secret: a copy in a folder, offline, or the one at an address; findings name the entry
+    or ballot.
+
+    `id` is the id of the election from a letter or page: a board with another manifest is refused. `copy` is a folder
+    that keeps the files of an address.
     """
-    folder = Path(board)
-    if not (folder / MANIFEST).exists():
-        raise InputError(f"{folder}: is not the folder of a board; it has no {MANIFEST}")
-    return BoardFindings(folder, check_board(Board(folder), progress, processes, id))
+    with _board_of(board, id, copy) as found:
+        return BoardFindings(found.folder, check_board(found, progress, processes, id))
 
 
 def init(plan: Path | str, party: str, out: Path | str, *, address: str = "", self_signed: str = "") -> Done:
@@ -173,36 +193,41 @@ def publish(folder: Path | str, approvals: Path | str | None = None) -> Done:
         return Done(f"{desk.name}: {desk.publish()}.")
 
 
-def status(folder: Path | str | None = None, *, manifest: Path | str | None = None) -> Done:
-    """Numbers of a party, or, with the manifest alone, what the board shows and what is missing."""
+def status(folder: Path | str | None = None, *, manifest: Path | str | None = None) -> Done | ElectionStatus:
+    """Numbers of a party, or, with the manifest alone, every party, what the board shows and what is missing."""
     if folder is not None:
         with _operations(folder) as desk:
-            return Done(f"{desk.name} ({desk.role})", (), {"status": desk.status()})
+            numbers = desk.status()
+            said = "; ".join(f"{name} {number_text(number)}" for name, number in numbers.items())
+            return Done(f"{desk.name} ({desk.role}): {said}.", (), {"status": numbers})
     if manifest is None:
         raise InputError("folder or manifest: name one of them")
     election = KnownElection.read(Path(manifest))
-    with ask_over_http(election) as ask:
-        found = election_status(election, ask)
-    missing = ", ".join(found["missing"]) or "nothing; the election is complete"
-    return Done(f"Election {election.fingerprint}. Waiting for: {missing}.", (), {"status": found})
+    with ask_over_http(election, None, AWAY) as ask:
+        return election_status(election, ask)
 
 
-def letters(folder: Path | str, roll: Path | str, codes: Path | str, out: Path | str | None = None) -> Done:
-    """As the registrar: keep the roll, and write the codes and, into the folder `out`, a letter per person."""
+def letters(
+    folder: Path | str, roll: Path | str, codes: Path | str, out: Path | str | None = None, *, texts: str = "en"
+) -> Done:
+    """As the registrar: keep the roll, and write the codes and, into the folder `out`, a letter per person.
+
+    Letters are text for e-mail, and `letters.html` has all of them for printing. `texts` is their language.
+    """
+    words, language = read_texts(texts)
     with _operations(folder) as desk:
         answer = desk.signed(desk.name, "roll", read_bytes(roll))
         write_private(Path(codes), answer)
         files = [Path(codes)]
+        rows = codes_of(answer.decode())
         if out is not None:
-            address = desk.election.only("board").address
-            for number, text in enumerate(parties.letters_of(answer.decode(), desk.election, address).values(), 1):
+            written = letters_of(rows, desk.election, words, texts)
+            for number, letter in enumerate(written, 1):
                 path = Path(out) / f"letter {number:06d}.txt"
-                write_private(path, text.encode())
-                files.append(path)
-        return Done(
-            f"{len(files) - 1 or answer.count(10) - 1:,} letters; they are secret until they are sent.",
-            tuple(files[:1]),
-        )
+                write_private(path, letter.text.encode())
+            files.append(Path(out) / "letters.html")
+            write_private(files[-1], letters_page(desk.election, written, language).encode())
+        return Done(f"{len(rows):,} letters; they are secret until they are sent.", tuple(files))
 
 
 def backup(folder: Path | str, out: Path | str, passphrase: str) -> Done:
@@ -232,12 +257,12 @@ def step(
 
     `folder` has the role's keys and its manifest. Every step that a service answers can be done this way.
     """
-    role = open_role(Path(folder), database)
     try:
-        # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
-        write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
-    finally:
-        role.close()
+        with closing(open_role(Path(folder), database)) as role:
+            # For its owner alone: the registrar's answer to the roll is everybody's enrolment code.
+            write_private(Path(out), role.run(name, b"" if message is None else read_bytes(message)))
+    except sqlite3.Error as error:
+        raise OutputError(f"{folder}: its database cannot be written ({error})") from None
     return Done(f"{role.name} did the step {name!r}.", (Path(out),))
 
 
@@ -257,12 +282,33 @@ def audit(opening: Path | str, *, manifest: Path | str, hash: str) -> Done:
 
 def enrolled(board: Path | str, *, row: str, code: str, id: str) -> Done:
     """Whether somebody enrolled with the code of a letter: who never voted can check that nobody did it for them."""
-    found = Board(Path(board))
-    check = check_board(found, pinned=id)
-    if check.findings:
-        raise InputError(f"{board}: does not verify: {check.findings[0]}")
-    known = is_registered(found, row, code)
-    return Done(f"Row {row} {'is' if known else 'is not'} in the register.", (), {"enrolled": known})
+    with _board_of(board, id) as found:
+        _require_verified(found, id)
+        if not found.of("register"):
+            raise InputError(f"{board}: the register is not published yet")
+        state = registered(found, row, code)
+    return Done(f"Row {row}: {state}.", (), {"enrolled": None if state == ANOTHER else state == ENROLLED})
+
+
+def _require_verified(board: Board, pinned: str) -> None:
+    if findings := check_board(board, pinned=pinned).findings:
+        raise InputError(f"{board.folder}: does not verify: {findings[0]}")
+
+
+def complaint(objections: Path | str, *, board: Path | str, id: str) -> Done:
+    """Decide a complaint: whether a ballot with a receipt is missing on the board, and who dropped it.
+
+    `objections` is the file that `vote --step object` writes. The office needs no secret, and has to believe nobody.
+    """
+    stated = read_json(Path(objections))
+    if not isinstance(stated, dict) or not all(isinstance(each, dict) for each in stated.values()):
+        raise InputError(f"{objections}: is not a file of objections, which `vote --step object` writes")
+    with _board_of(board, id) as found:
+        _require_verified(found, id)
+        decided = {name: judge_objection(found, name, each) for name, each in stated.items()}
+    missing = [name for name, (state, _) in decided.items() if state in DROPPED]
+    said = "; ".join(f"{name}: {sentence}" for name, (_, sentence) in decided.items())
+    return Done(f"{said}.", (), {"founded": bool(missing), "states": {name: s for name, (s, _) in decided.items()}})
 
 
 def vote(
@@ -295,9 +341,7 @@ def vote(
         desk = Desk(election, Path(wallet), ask)
         if step == "page":
             page = Page(desk, *read_texts(texts))
-            chosen = port or free_ports(1)[0]
-            announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
-            serve_page(page, chosen)
+            serve_page(page, port, announce)
             return Done("The page was closed.", (Path(wallet),))
         if step in ("enrol", "recover"):
             desk.enrol(row, code) if step == "enrol" else desk.recover(row, code, sheet)
@@ -307,9 +351,13 @@ def vote(
             desk.vote(option, category or {}, skip)
             return Done("Your ballots are in the box.", (Path(wallet),))
         if step == "object":
-            return Done(desk.object())
+            said = [receipt.statement for receipt in desk.object()]
+            return Done("; ".join(said) or shipped_texts("en")["nothing_missing"], (desk.complaints,) if said else ())
         if step == "check":
-            receipts = [asdict(receipt) for receipt in desk.check()]
-            included = sum(receipt["included"] for receipt in receipts)
-            return Done(f"{included} of {len(receipts)} ballots are on the board.", (), {"receipts": receipts})
+            receipts = desk.check()
+            included = sum(receipt.included for receipt in receipts)
+            documents = [receipt.document() for receipt in receipts]
+            missing = "".join(f" {receipt.statement}." for receipt in receipts if not receipt.included)
+            counted = f"{included} of {len(receipts)} ballots are on the board.{missing}"
+            return Done(counted, (), {"receipts": documents})
     raise InputError(f"step = {step!r}: must be page, enrol, recover, cast, check or object")

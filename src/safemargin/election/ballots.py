@@ -30,6 +30,9 @@ MOST = 2**31
 _HEAD = struct.Struct(">B32sHI32s32s")
 _NUMBER = struct.Struct(">I")
 _LENGTH = struct.Struct(">I")
+_OUTSIDE = _NUMBER.size + 32
+NONCE = 32
+"""Bytes of the nonce that hides a ballot behind its commitment."""
 _CELL = 64
 _SIGNATURE = 64
 
@@ -203,41 +206,60 @@ def cells_of(election: KnownElection, dimension: Dimension) -> list[tuple[str, s
     return [*cells, ("", NO_ANSWER)]
 
 
+Opened = tuple[BallotFormat, bytes, bytes]
+"""Format, ballot and sealed identity of a message."""
+
+
 class Envelope:
-    """Ballots of all dimensions in messages of one size, sealed to the collector."""
+    """Ballots of all dimensions in messages of one size, sealed to the collector.
+
+    Outside stand the number of the ballot and a commitment to it. With a receipt for the message, its sender can show
+    everybody which ballot was in it: a collector that calls the message unreadable can be refuted.
+    """
 
     def __init__(self, election: KnownElection) -> None:
         self.formats = {d.name: BallotFormat(election, d) for d in election.manifest.dimensions}
         self.by_context = {format_.context: format_ for format_ in self.formats.values()}
-        self.inner = max(_LENGTH.size + format_.size + format_.blob for format_ in self.formats.values())
-        self.size = _NUMBER.size + self.inner + SEALING
+        self.inner = NONCE + max(_LENGTH.size + format_.size + format_.blob for format_ in self.formats.values())
+        self.size = _OUTSIDE + self.inner + SEALING
         self.key = sealing_public(election.only("collector").seal)
         self._info = b"GV2 box" + election.mid
 
-    def close(self, ballot: bytes, blob: bytes = b"") -> bytes:
-        """The message for the box: the ballot's number, for the receipt, and the sealed rest."""
-        plain = (_LENGTH.pack(len(ballot)) + ballot + blob).ljust(self.inner, b"\0")
-        number = _NUMBER.pack(ballot_number(ballot))
-        return number + seal(plain, self.key, self._info + number)
+    def close(self, ballot: bytes, nonce: bytes, blob: bytes = b"") -> bytes:
+        """The message for the box: the ballot's number and commitment, for the receipt, and the sealed rest."""
+        outside = _NUMBER.pack(ballot_number(ballot)) + _commitment(nonce, ballot, blob)
+        plain = (nonce + _LENGTH.pack(len(ballot)) + ballot + blob).ljust(self.inner, b"\0")
+        return outside + seal(plain, self.key, self._info + outside)
 
-    def open(self, message: bytes, key: SealingKey) -> tuple[BallotFormat, bytes, bytes] | None:
+    def open(self, message: bytes, key: SealingKey) -> Opened | None:
         """Format, ballot and sealed identity of a message; None if it holds no ballot of any dimension."""
         if len(message) != self.size:
             return None
-        number = message[: _NUMBER.size]
         try:
-            plain = key.open(message[_NUMBER.size :], self._info + number)
+            plain = key.open(message[_OUTSIDE:], self._info + message[:_OUTSIDE])
         except InputError:
             return None
-        (length,) = _LENGTH.unpack_from(plain)
-        ballot = plain[_LENGTH.size : _LENGTH.size + length]
+        (length,) = _LENGTH.unpack_from(plain, NONCE)
+        start = NONCE + _LENGTH.size
+        ballot, rest = plain[start : start + length], plain[start + length :]
         format_ = self.by_context.get(ballot[1:33])
-        if format_ is None or length != format_.size or _NUMBER.pack(ballot_number(ballot)) != number:
+        if format_ is None or any(rest[format_.blob :]):
             return None
-        rest = plain[_LENGTH.size + length :]
-        if any(rest[format_.blob :]):
+        return self.reopen(message, plain[:NONCE], ballot, rest[: format_.blob])
+
+    def reopen(self, message: bytes, nonce: bytes, ballot: bytes, blob: bytes) -> Opened | None:
+        """The same from what its sender kept, so that nobody has to be believed about what a message holds."""
+        format_ = self.by_context.get(ballot[1:33])
+        if format_ is None or len(ballot) != format_.size or len(blob) != format_.blob or len(message) != self.size:
             return None
-        return format_, ballot, rest[: format_.blob]
+        if message[:_OUTSIDE] != _NUMBER.pack(ballot_number(ballot)) + _commitment(nonce, ballot, blob):
+            return None
+        return format_, ballot, blob
+
+
+def _commitment(nonce: bytes, ballot: bytes, blob: bytes) -> bytes:
+    """The hash of a ballot that a message shows; the nonce hides it until its sender shows both."""
+    return name_of("message", [nonce, ballot, blob])
 
 
 def read_ballots(path: Path, size: int, start: int = 0, stop: int | None = None) -> list[bytes]:

@@ -222,15 +222,27 @@ class Board:
         """Keep a file that an entry names by its root or hash."""
         if not self.is_named(kind, name, content):
             raise InputError(f"{kind}/{name[:60]}: no entry names this content")
+        if kind == "release" and self._is_settled(name, content):
+            raise InputError(f"release/{name[:60]}: enough trustees signed the file that is there")
         write_whole(self.folder / kind / name, content)
+
+    def _is_settled(self, name: str, content: bytes) -> bool:
+        """Whether enough trustees signed another file of this name, and it is there."""
+        path = self.folder / "release" / name
+        if not path.exists() or (held := read_bytes(path)) == content:
+            return False
+        digest = hashlib.sha256(held).hexdigest()
+        signed = [entry for entry in self.of("release") if entry.body["files"].get(name) == digest]
+        return len(signed) >= self.election.manifest.openers
 
     def is_named(self, kind: str, name: str, content: bytes) -> bool:
         """Whether an entry of the log is about exactly this file."""
         digest = hashlib.sha256(content).hexdigest()
         if kind in ("register", "received"):
             leaves = [content[place : place + 32] for place in range(0, len(content), 32)]
-            whole = len(content) % 32 == 0 and leaves == sorted(leaves) and name == "hashes"
-            return whole and any(entry.body["root"] == root_of(leaves).hex() for entry in self.of(kind))
+            whole = len(content) % 32 == 0 and leaves == sorted(set(leaves))
+            root = {"hashes": "root", "letters": "letters"}.get(name, "")
+            return whole and any(entry.body.get(root) == root_of(leaves).hex() for entry in self.of(kind))
         if kind in ("ballots", "rejected"):
             dimension, _, part = name.rpartition(".")
             return any(

@@ -33,7 +33,12 @@ Sums = dict[tuple[int, int], Ciphertext]
 
 def wins(one: bytes, other: bytes) -> bool:
     """Whether a ballot counts and not the other one under the same token: the higher number, then the smaller hash."""
-    return (-ballot_number(one), ballot_name(one)) < (-ballot_number(other), ballot_name(other))
+    return rank(one) < rank(other)
+
+
+def rank(content: bytes) -> tuple[int, bytes]:
+    """What decides between two ballots under one token: the smaller one counts."""
+    return -ballot_number(content), ballot_name(content)
 
 
 def faults_of(format_: BallotFormat, contents: Sequence[bytes], processes: int | None = None) -> list[str | None]:
@@ -123,7 +128,8 @@ class CountedBallots:
     root: bytes = b""
     categories: Counter[str] = field(default_factory=Counter)
     sums: Sums = field(default_factory=dict)
-    keys: set[bytes] = field(default_factory=set)
+    best: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
+    """Negative number and hash of the ballot that counts, by one-time key."""
     names: set[bytes] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     halves: list[bytes] = field(default_factory=list)
@@ -164,7 +170,8 @@ def count_ballots(
     names = {name for _, _, name, _ in best.values()}
     if len(names) < len(check.ballots):
         _subtract(board, format_, counted, names)
-    counted.names, counted.keys, counted.accepted = names, set(best), len(best)
+    counted.names, counted.accepted = names, len(best)
+    counted.best = {key: (number, name) for key, number, name, _ in best.values()}
     counted.root = root_of(sorted(names))
     for _, _, _, category in best.values():
         counted.categories["" if dimension.self_reported else dimension.categories[category]] += 1

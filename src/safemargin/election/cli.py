@@ -16,6 +16,7 @@ election = typer.Typer(
 PlanFile = Annotated[Path, typer.Argument(help="Plan of the election (TOML).")]
 Folder = Annotated[Path, typer.Argument(help="Folder of a party, with its keys.json and manifest.json.")]
 PartyFolder = Annotated[Path, typer.Argument(help="Folder of a party.")]
+BoardPlace = Annotated[str, typer.Argument(help="Address of the board (https://...), or the folder of a copy.")]
 Database = Annotated[str | None, typer.Option(help="PostgreSQL address; without it, SQLite files in the folder.")]
 
 
@@ -42,8 +43,9 @@ def rehearse(
 
 @election.command()
 def verify(
-    board: Annotated[Path, typer.Argument(help="Folder with a copy of the board.")],
+    board: BoardPlace,
     id: Annotated[str, typer.Option(help="Id of the election, from a letter or page.")],
+    copy: Annotated[Path | None, typer.Option(help="Folder that keeps what is fetched from an address.")] = None,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes that check ballots; default: all cores.")
     ] = None,
@@ -54,7 +56,7 @@ def verify(
     Example: safemargin election verify folder/board --id 7K3M-...
     """
     with progress_bar("verifying") as progress:
-        result = api.verify(board, id=id, processes=processes, progress=progress)
+        result = api.verify(board, id=id, copy=copy, processes=processes, progress=progress)
     print_result(result, as_json)
     if not result.is_verified:
         raise typer.Exit(1)
@@ -176,14 +178,15 @@ def letters(
     folder: PartyFolder,
     roll: Annotated[Path, typer.Option(help="Roll (CSV).")],
     codes: Annotated[Path, typer.Option(help="File for the codes of all rows; secret.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for one letter (text) per person.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for a letter per person, and letters.html to print.")] = None,
+    texts: Annotated[str, typer.Option(help="Language of the letters (en, de, fr), or a file (JSON).")] = "en",
     as_json: Json = False,
 ) -> None:
     """As the registrar: keep the roll, and write codes and letters.
 
     Example: safemargin election letters registrar --roll roll.csv --codes codes.csv --out letters
     """
-    print_result(api.letters(folder, roll, codes, out), as_json)
+    print_result(api.letters(folder, roll, codes, out, texts=texts), as_json)
 
 
 @election.command()
@@ -287,7 +290,7 @@ def audit(
 
 @election.command()
 def enrolled(
-    board: Annotated[Path, typer.Argument(help="Folder with a copy of the board.")],
+    board: BoardPlace,
     row: Annotated[str, typer.Option(help="Number on the roll, from the letter.")],
     code: Annotated[str, typer.Option(help="Code from the letter.")],
     id: Annotated[str, typer.Option(help="Id of the election, from the letter.")],
@@ -295,9 +298,26 @@ def enrolled(
 ) -> None:
     """Check whether somebody enrolled with the code of a letter.
 
-    Example: safemargin election enrolled board --row 17 --code 7K3M-... --id 9QXA-...
+    Example: safemargin election enrolled https://board.example --row 17 --code 7K3M-... --id 9QXA-...
     """
     print_result(api.enrolled(board, row=row, code=code, id=id), as_json)
+
+
+@election.command()
+def complaint(
+    objections: Annotated[Path, typer.Argument(help="File that `vote --step object` wrote.")],
+    board: Annotated[str, typer.Option(help="Address of the board (https://...), or the folder of a copy.")],
+    id: Annotated[str, typer.Option(help="Id of the election.")],
+    as_json: Json = False,
+) -> None:
+    """Decide a complaint: is a ballot missing that the box signed a receipt for, and who dropped it.
+
+    Example: safemargin election complaint wallet.complaints.json --board https://board.example --id 9QXA-...
+    """
+    result = api.complaint(objections, board=board, id=id)
+    print_result(result, as_json)
+    if result.details["founded"]:
+        raise typer.Exit(1)
 
 
 def first_line(path: Path) -> str:

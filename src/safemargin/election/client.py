@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from safemargin.election.manifest import Dimension, KnownElection, Party
 from safemargin.election.secret import Secret
 from safemargin.election.verify import is_pinned
 from safemargin.election.voter import Wallet
+from safemargin.election.wording import PersonError
 from safemargin.parties.certificates import trust
 
 Ask = Callable[[str, str, bytes], bytes]
@@ -27,6 +29,14 @@ PATIENCE = 60.0
 """Seconds for which a party that is away is asked again; every step may be repeated."""
 LONGEST = 1_800.0
 """Seconds that a step of a party may take: a trustee checks every ballot."""
+SENTENCES = {
+    ("enrol", 422): "refused_enrol",
+    ("enrol", 409): "refused_enrol_again",
+    ("sign", 422): "refused_sign",
+    ("sign", 409): "refused_sign_again",
+    ("post", 422): "refused_post",
+}
+"""What a refusal of a step means to a person; parties give no reason to strangers."""
 FILE = r"manifest\.json|(entries|heads|register|received|ballots|rejected|release)/[^/\\.][^/\\]*"
 
 
@@ -86,9 +96,11 @@ class Connection:
                 raise httpx2.ConnectError("busy")
             except httpx2.HTTPError as error:
                 if time.monotonic() > deadline:
-                    raise InputError(f"{name}: does not answer at {party.address} ({type(error).__name__})") from None
+                    raise PersonError("away", name=name, address=party.address, reason=type(error).__name__) from None
                 time.sleep(0.1)
         if answer.status_code not in (200, 202):
+            if self.secret is None and (step, answer.status_code) in SENTENCES:
+                raise PersonError(SENTENCES[step, answer.status_code])
             stated = parse(answer.content)
             raise InputError(f"{name}: {step}: {stated.get('detail', stated.get('title', answer.status_code))}")
         return bytes(answer.content)
@@ -111,11 +123,19 @@ def ask_over_http(election: KnownElection, secret: Secret | None = None, patienc
         connection.close()
 
 
-def fetch_manifest(address: str, pinned: str, certificate: str = "") -> KnownElection:
-    """The manifest from a board whose address is on a letter; refused unless it has the id that is printed there."""
+def fetch_manifest(address: str, pinned: str) -> KnownElection:
+    """The manifest from a board whose address is on a letter; refused unless it has the id that is printed there.
+
+    The certificate of the board is in the manifest, so that it cannot be checked before. The id settles what is read;
+    all that follows is sent only to the certificates that this manifest names.
+    """
+    if not address.startswith("https://"):
+        raise InputError(f"{address}: the address of a board begins with https://")
+    unchecked = ssl.create_default_context()
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
     try:
-        with httpx2.Client(timeout=PATIENCE, verify=trust(certificate)) as client:
-            answer = client.post(f"{address}/v1/file", content=canonical({"name": "manifest.json"}))
+        with httpx2.Client(timeout=PATIENCE, verify=unchecked) as client:
+            answer = client.post(f"{address.rstrip('/')}/v1/file", content=canonical({"name": "manifest.json"}))
     except httpx2.HTTPError as error:
         raise InputError(f"{address}: does not answer ({type(error).__name__})") from None
     election = KnownElection.parse(answer.content, address)

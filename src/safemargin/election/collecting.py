@@ -6,13 +6,13 @@ collector opens them and sees neither when nor from where they came.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.election.ballots import BallotFormat, Envelope, ballot_key, ballot_name, first_halves
+from safemargin.election.ballots import NONCE, BallotFormat, Envelope, Opened, ballot_key, ballot_name, first_halves
 from safemargin.election.board import check_proof, make_entry
 from safemargin.election.checking import faults_of, wins
 from safemargin.election.escrow import blob_hash
@@ -24,6 +24,8 @@ from safemargin.election.secret import Secret
 
 RECEIPT = 512
 """Bytes of every answer to an anonymous message, also of a refusal."""
+CHANGES, SPARE = 100, 100_000
+"""The box takes so many messages per person and dimension, and so many more; a flood beyond them is refused."""
 PAGE = 500
 """Messages that the box hands over at once."""
 SUPERSEDED = "a later ballot under the same token counts"
@@ -36,6 +38,28 @@ def receipt_statement(message: bytes) -> dict[str, Any]:
     return {"message": hashlib.sha256(message).hexdigest(), "number": int.from_bytes(message[:4], "big")}
 
 
+def read_objection(election: KnownElection, envelope: Envelope, stated: Mapping[str, Any]) -> tuple[bytes, Opened]:
+    """The hash of a message and the ballot in it, from its sender: the box signed a receipt for exactly this ballot."""
+    match stated:
+        case {
+            "message": str(text),
+            "signature": str(signature),
+            "nonce": str(nonce),
+            "ballot": str(ballot),
+            "blob": str(blob),
+        }:
+            message = unhex(text, envelope.size)
+        case _:
+            raise InputError("an objection has the fields message, signature, nonce, ballot and blob")
+    receipt = canonical(receipt_statement(message))
+    if not election.is_signed(signature, election.only("box").name, "sender", "taken", receipt):
+        raise InputError("the receipt is not signed by the box")
+    opened = envelope.reopen(message, unhex(nonce, NONCE), unhex(ballot), unhex(blob))
+    if opened is None:
+        raise InputError("the receipt is of a message that held another ballot")
+    return hashlib.sha256(message).digest(), opened
+
+
 class BallotBox(Role):
     """Takes messages in, signs receipts, publishes a count, and hands everything over once, after the close."""
 
@@ -45,6 +69,9 @@ class BallotBox(Role):
             raise InputError("the box keeps files in a folder: a database would keep the order of arrival")
         self.size = Envelope(election).size
         self._closed: bool | None = None
+        most = SPARE + CHANGES * election.manifest.electorate * len(election.dimensions)
+        self.room = most - self.store("messages").count()
+        """Messages that are still taken in: nobody fills the disk with garbage of the right size."""
 
     @property
     def steps(self) -> list[Step]:
@@ -71,7 +98,10 @@ class BallotBox(Role):
         fresh = {hashlib.sha256(body).digest(): body for body in bodies if len(body) == self.size}
         if self.is_closed:
             fresh = {name: body for name, body in fresh.items() if messages.get(name) is not None}
+        if len(fresh) > self.room:
+            fresh = {name: body for name, body in fresh.items() if messages.get(name) is not None}
         if fresh:
+            self.room -= sum(messages.get(name) is None for name in fresh)
             messages.add(fresh)
         return [
             self._receipt(body) if hashlib.sha256(body).digest() in fresh else InputError("refused") for body in bodies
@@ -169,17 +199,10 @@ class Collector(Role):
 
     def object(self, body: bytes) -> bytes:
         """Keep a message for which the box signed a receipt; it is counted in part 1 if it was not in part 0."""
-        match parse(body):
-            case {"message": str(text), "signature": str(signature)}:
-                message = unhex(text, self.envelope.size)
-            case _:
-                raise InputError("an objection has the fields message and signature")
-        stated = canonical(receipt_statement(message))
-        if not self.election.is_signed(signature, self.election.only("box").name, "sender", "taken", stated):
-            raise InputError("the receipt is not signed by the box")
+        name, (_, ballot, blob) = read_objection(self.election, self.envelope, parse(body))
+        self.store("objections").add({name: canonical({"ballot": ballot.hex(), "blob": blob.hex()})})
         if self.has("part 1"):
             return canonical({"added": False, "reason": "the objection period is over; the objection is recorded only"})
-        self.store("objections").add({hashlib.sha256(message).digest(): message})
         return canonical({"added": True})
 
     def ballots(self, body: bytes) -> bytes:
@@ -193,22 +216,14 @@ class Collector(Role):
         return make_entry(self.election, self.secret, "ballots", json.loads(held)).content
 
     def _sorted_out(self, part: int) -> dict[str, Any]:
-        taken = {name for name, _ in self.store("taken").items()}
-        source = self.store("objections" if part else "taken")
         found: dict[str, dict[bytes, bytes]] = {name: {} for name in self.election.dimensions}
         unreadable = 0
         blobs: dict[bytes, bytes] = {}
-        for name, message in source.items():
-            if part and name in taken:
-                continue  # it was in the box, so that part 0 has it
-            opened = self.envelope.open(message, self.secret.sealing)
-            if opened is None:
-                unreadable += 1
+        for opened in self._objected() if part else self._handed_over():
+            if opened is None or ballot_name(opened[1]) in blobs:
+                unreadable += 1  # no ballot, or the same one in another envelope
                 continue
             format_, ballot, blob = opened
-            if ballot_name(ballot) in blobs:
-                unreadable += 1  # the same ballot in another envelope
-                continue
             found[format_.dimension.name][ballot_name(ballot)] = ballot
             blobs[ballot_name(ballot)] = blob
         dimensions, seen = {}, self._earlier_halves() if part else set()
@@ -216,6 +231,23 @@ class Collector(Role):
             dimensions[dimension] = self._publish(self.envelope.formats[dimension], part, ballots, blobs, seen)
         # The box counted what part 0 has. Nobody counted objections: a number of unreadable ones could not be checked.
         return {"part": part, "dimensions": dimensions, "unreadable": 0 if part else unreadable}
+
+    def _handed_over(self) -> Iterator[Opened | None]:
+        for _, message in self.store("taken").items():
+            yield self.envelope.open(message, self.secret.sealing)
+
+    def _objected(self) -> Iterator[Opened]:
+        """Ballots of objections that part 0 does not have, accepted or rejected."""
+        known: set[bytes] = set()
+        for name, format_ in self.envelope.formats.items():
+            content = self.store("files").get(f"ballots/{name}.0".encode()) or b""
+            known |= {ballot_name(content[at : at + format_.size]) for at in range(0, len(content), format_.size)}
+            rejected = json.loads(self.store("files").get(f"rejected/{name}.0".encode()) or b"[]")
+            known |= {ballot_name(bytes.fromhex(text)) for _, text in rejected}
+        for _, held in self.store("objections").items():
+            ballot, blob = (bytes.fromhex(json.loads(held)[part]) for part in ("ballot", "blob"))
+            if ballot_name(ballot) not in known:
+                yield self.envelope.by_context[ballot[1:33]], ballot, blob
 
     def _earlier_halves(self) -> set[bytes]:
         seen: set[bytes] = set()

@@ -9,10 +9,13 @@ from safemargin.core import InputError
 from safemargin.election.auditing import PreparedBallot
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
-from safemargin.election.keys import parse
+from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.receipts import DROPPED, Receipt
 from safemargin.election.verify import check_board
-from safemargin.election.voter import Receipt, Wallet
+from safemargin.election.voter import Wallet
+from safemargin.election.wording import PersonError
+from safemargin.parties.files import write_private
 
 
 def hash_of(prepared: Sequence[PreparedBallot]) -> str:
@@ -109,16 +112,26 @@ class Desk:
         self.cast()
 
     def check(self) -> list[Receipt]:
-        """Look every ballot up on the verified board."""
+        """Look every ballot up on the verified board, and this person in the register."""
         board = self.board()
+        if self.own.enrolment_fault(board):
+            raise PersonError("register_fault")
         self.receipts = [self.own.check(n, board) for n, token in self.own.state["tokens"].items() if "ballot" in token]
         return self.receipts
 
-    def object(self) -> str:
-        """Send every ballot with a receipt that is not on the board to the collector."""
-        missing = [receipt.dimension for receipt in self.check() if not receipt.included]
+    @property
+    def complaints(self) -> Path:
+        """Where objections are kept, for the office that decides complaints."""
+        return self.path.with_suffix(".complaints.json")
+
+    def object(self) -> list[Receipt]:
+        """Send every ballot that is missing on the board to the collector, with its receipt; also into a file."""
+        missing = [receipt.dimension for receipt in self.check() if receipt.sentence in DROPPED]
+        objections = {name: parse(self.own.objection(name)) for name in missing}
+        if objections:
+            write_private(self.complaints, canonical(objections))
         collector, said = self.election.only("collector").name, []
-        for name in missing:
-            answer = parse(self.ask(collector, "object", self.own.objection(name)))
-            said.append(f"{name}: {'will be added' if answer['added'] else answer['reason']}")
-        return "; ".join(said) or "Every ballot is on the board; there is nothing to object to."
+        for name, objection in objections.items():
+            added = parse(self.ask(collector, "object", canonical(objection)))["added"]
+            said.append(Receipt(name, False, "objected" if added else "too_late"))
+        return said

@@ -30,10 +30,11 @@ class Closed(ManifestPart):
 
 
 class Register(ManifestPart):
-    """How many people enrolled, and the root of their hashes."""
+    """How many people enrolled, the root of their hashes, and the root of the hashes of all letters."""
 
     enrolled: Count
     root: Digest
+    letters: Digest
 
 
 class Issued(ManifestPart):
@@ -218,7 +219,7 @@ def order_fault(election: KnownElection, known: Sequence[tuple[str, str]], type_
     # Trustees beyond the needed number may still add theirs.
     if later and AUTHORS[type_] != "trustee":
         return f"an entry of type {type_!r} comes too late: there is one of type {later[0]!r}"
-    if type_ == "freeze" and "total" in counts:
+    if type_ == "freeze" and counts.get("total", 0) >= election.manifest.openers:
         return "an entry of type 'freeze' comes too late: decryption has begun"
     return None
 

@@ -1,7 +1,6 @@
 """Will a plan publish anything? A forecast of its tables, from the roll and before anybody votes."""
 
 import csv
-import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from safemargin.core import InputError, Progress, numpy_generator
 from safemargin.election.rehearse import made_up_roll
 from safemargin.election.roll import merge_small, read_roll
 from safemargin.election.setup import ElectionPlan
-from safemargin.io import read_bytes
+from safemargin.io import read_bytes, scratch_folder
 from safemargin.release.forecast import Forecast, forecast
 from safemargin.release.project import Project
 
@@ -34,8 +33,8 @@ def forecast_plan(
         groups = merge_small({category: counted[category] for category in dimension.categories}, plan.kappa)
         sizes[name] = {group: sum(counted[category] for category in parts) for group, parts in groups.items()}
     kappa = max(plan.kappa, -(-plan.share * len(people) // 100))
-    with tempfile.TemporaryDirectory(prefix="safemargin-forecast-") as folder:
-        project = _project(plan, sizes, len(people), kappa, Path(folder))
+    with scratch_folder() as folder:
+        project = _project(plan, sizes, len(people), kappa, folder)
         return forecast(project, shares=shares, draws=draws, progress=progress)
 
 

@@ -13,11 +13,18 @@ A point is 32 bytes, a scalar 32 bytes in little-endian order, below the order o
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
 
 import rbcl
 
 from safemargin.core import InputError
+
+if os.name == "posix":
+    # `rbcl` unpacks its library to a temporary file, and leaves it there: once it is loaded, nobody needs the name.
+    Path(import_module("rbcl._sodium").lib_path).unlink(missing_ok=True)
 
 Point = bytes
 Scalar = bytes
@@ -34,6 +41,8 @@ DOMAINS = {
     "pledge": b"hash of commitments to a share of the tally key",
     "decryption": b"partial decryption of a sum",
     "private": b"partial decryptions that trustees exchange",
+    "salt": b"salt of the release, which trustees compute together",
+    "message": b"ballot in a message to the box",
     "freeze": b"root of all ballots",
     "list": b"sums that may be decrypted",
     "token": b"token",
@@ -156,6 +165,11 @@ def transcript(domain: str, parts: Sequence[bytes]) -> bytes:
 def challenge(domain: str, parts: Sequence[bytes]) -> Scalar:
     """The challenge of a proof (Fiat and Shamir 1986): it depends on the whole statement and on all commitments."""
     return reduce_scalar(transcript(domain, parts))
+
+
+def hash_to_point(domain: str, parts: Sequence[bytes]) -> Point:
+    """A point of which nobody knows the logarithm (the map of RFC 9496, of a hash of 64 bytes)."""
+    return bytes(rbcl.crypto_core_ristretto255_from_hash(transcript(domain, parts)))
 
 
 def name_of(domain: str, parts: Sequence[bytes]) -> bytes:

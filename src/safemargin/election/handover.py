@@ -1,7 +1,6 @@
 """From decrypted sums to a release: tidy files of tallies, total and roll, and the project that the manifest fixes."""
 
 import csv
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from safemargin.core import InputError, RefusedError
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Counts, KnownElection
 from safemargin.election.tally import Groups
 from safemargin.history.folders import PUBLISHED
+from safemargin.io import scratch_folder
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
 from safemargin.release.release import Release, pass_gate
@@ -36,9 +36,9 @@ def hand_over(
     """
     if not opened:
         return None
-    with tempfile.TemporaryDirectory(prefix="safemargin-tally-") as name, warnings.catch_warnings():
+    with scratch_folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistencyWarning)  # published as the inconsistency of every dimension
-        project = write_project(election, Counter(total), opened, groups, Path(name))
+        project = write_project(election, Counter(total), opened, groups, folder)
         try:
             return pass_gate(read_inputs(project), salt=salt)
         except RefusedError:
@@ -59,11 +59,11 @@ def check_release(election: KnownElection) -> None:
         if name != TOTAL
     }
     groups = {name: {category: [category] for category in counts} for name, counts in opened.items()}
-    with tempfile.TemporaryDirectory(prefix="safemargin-manifest-") as name:
+    with scratch_folder() as folder:
         try:
-            read_inputs(write_project(election, Counter({first: people}), opened, groups, Path(name)))
+            read_inputs(write_project(election, Counter({first: people}), opened, groups, folder))
         except InputError as error:
-            raise InputError(f"release: cannot be computed: {str(error).replace(f'{name}/', '')}") from None
+            raise InputError(f"release: cannot be computed: {str(error).replace(f'{folder}/', '')}") from None
 
 
 def write_project(

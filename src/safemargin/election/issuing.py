@@ -103,23 +103,27 @@ class Registrar(Role):
         assert found is not None
         return dict(json.loads(found))
 
-    def _leaves(self) -> list[bytes]:
-        """A hash per enrolled person, sorted; only who has the letter can recognise it, also who never enrolled."""
-        rows = [row.decode() for row, _ in self.store("enrolled").items()]
+    def _leaves(self, store: str) -> list[bytes]:
+        """A hash per person who enrolled, or per letter, sorted; only who has the letter can recognise it."""
+        rows = [row.decode() for row, _ in self.store(store).items()]
         return sorted(register_leaf(self.election.mid, row, self.code(row)) for row in rows)
 
     def end(self, _: bytes) -> bytes:
         """Close enrolment; asked again, the same entry."""
         self.remember("closed")
-        leaves = self._leaves()
-        body = {"enrolled": len(leaves), "root": root_of(leaves).hex()}
+        leaves = self._leaves("enrolled")
+        body = {"enrolled": len(leaves), "root": root_of(leaves).hex(), "letters": root_of(self._leaves("roll")).hex()}
         return make_entry(self.election, self.secret, "register", body).content
 
-    def register(self, _: bytes) -> bytes:
-        """The file of the register, which the entry names by its root."""
+    def register(self, body: bytes) -> bytes:
+        """The hashes of enrolled people, or of all letters: the files that the entry names by their roots.
+
+        Who enrolled is among the letters. So an enrolment in the name of somebody else uses the hash of a letter, and
+        its reader sees it; a letter whose hash is not there shows that the registrar wrote another one.
+        """
         if not self.has("closed"):
             raise InputError("enrolment is open still; close it first")
-        return b"".join(self._leaves())
+        return b"".join(self._leaves("roll" if parse(body).get("name") == "letters" else "enrolled"))
 
     def status(self, _: bytes) -> bytes:
         """How many people are enrolled."""
@@ -236,6 +240,9 @@ class Issuer(CandidateDraw):
                 key = f"{checked['row']}\0{checked['dimension']}".encode()
                 self.store("issuance").add({key: self._issue(checked)})
                 taken += 1
+            if stated["head"] is not None:  # what this issuer signed since is forgotten: it follows the others
+                head = read_head(stated["head"])
+                self.store("heads").add({head.size.to_bytes(8, "big"): canonical(head.document())})
         self.remember("caught up")
         return canonical({"requests": taken})
 
@@ -280,7 +287,9 @@ class Issuer(CandidateDraw):
     def lodged(self, _: bytes) -> bytes:
         """All requests that were answered, with the registrar's word about each person; signed for the issuers."""
         requests = [json.loads(value)["request"] for _, value in self.store("issuance").items()]
-        stated = {"requests": [[self.person(request["row"]), request] for request in requests]}
+        heads = [json.loads(value) for _, value in self.store("heads").items()]
+        stated: dict[str, Any] = {"requests": [[self.person(request["row"]), request] for request in requests]}
+        stated["head"] = heads[-1] if heads else None
         signature = self.election.sign(self.secret.signing, self.name, "issuers", "lodged", canonical(stated))
         return canonical({**stated, "signature": signature})
 
@@ -307,6 +316,8 @@ class Issuer(CandidateDraw):
         An empty message asks how many entries the last head had.
         """
         heads = self.store("heads")
+        if self.is_restored:
+            raise InputError("this issuer was restored from a backup and has not caught up yet")
         known = [read_head(json.loads(value)) for _, value in heads.items()]
         last: Head | None = known[-1] if known else None
         if not body:

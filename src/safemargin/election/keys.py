@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.hpke import (
 )
 
 from safemargin.core import InputError, new_secret
+from safemargin.election.wording import PersonError
 from safemargin.io import parse_json
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
@@ -199,9 +200,9 @@ def read_code(text: str) -> str:
     """A typed code in its one form; refused with a plain sentence if a letter is wrong."""
     letters = typed(text)
     if len(letters) != 20 or any(letter not in ALPHABET for letter in letters):
-        raise InputError("the code has five groups of four letters or digits; please type it again")
+        raise PersonError("code_form")
     if check_letter(letters[:19]) != letters[19]:
-        raise InputError("the code has a wrong letter; please type it again")
+        raise PersonError("code_letter")
     return "-".join(letters[place : place + 4] for place in range(0, 20, 4))
 
 

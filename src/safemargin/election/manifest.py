@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from unicodedata import normalize
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -44,6 +45,7 @@ FileName = Annotated[Name, StringConstraints(pattern=r"^[^. ]"), AfterValidator(
 Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
 Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 SealKey = Annotated[str, StringConstraints(pattern="^[0-9a-f]{2432}$")]
+Address = Annotated[str, StringConstraints(pattern=r"^(https://[^\s/]+[^\s]*)?$")]
 Modulus = Annotated[str, StringConstraints(pattern="^[1-9a-f][0-9a-f]*$")]
 SECTIONS = {"target", "onlookers", "outputs"}
 """Sections of a release project that a manifest may fix."""
@@ -61,13 +63,18 @@ class Party(ManifestPart):
     name: FileName
     role: Role
     organisation: Name
-    address: str = ""
+    address: Address = ""
     certificate: str = ""
     """The certificate for TLS that readers trust, if it is not one of a public authority."""
     key: Digest
     """Ed25519, for signatures."""
     seal: SealKey
     """HPKE, for messages to this party."""
+
+    @property
+    def owner(self) -> str:
+        """The organisation, however it is written: blanks, capitals and forms of letters make no other one."""
+        return "".join(normalize("NFKC", self.organisation).casefold().split())
 
 
 class Dimension(ManifestPart):
@@ -206,7 +213,7 @@ class ElectionManifest(ManifestPart):
         if self.escrow is not None:
             if list(self.escrow.keys) != [party.name for party in self.of("escrow")]:
                 wrong.append("escrow: every escrow trustee has a key")
-            if len({party.organisation for party in self.of("escrow")}) < self.escrow.quorum:
+            if len({party.owner for party in self.of("escrow")}) < self.escrow.quorum:
                 wrong.append(f"escrow: trustees must come from at least {self.escrow.quorum} organisations")
         elif self.of("escrow"):
             wrong.append("escrow: there are trustees, and no section that says how many open a record")
@@ -254,18 +261,17 @@ class ElectionManifest(ManifestPart):
         if self.escrow:
             limits.append(("escrow", self.escrow.quorum))
         for role, limit in limits:
-            held = Counter(party.organisation for party in self.of(role))
-            for organisation, count in held.items():
-                if count >= limit:
-                    wrong.append(f"{role}: {organisation} alone has {count}; it must have fewer than {limit}")
-        collecting = {party.organisation for party in self.of("collector")}
-        if self.escrow and any(party.organisation in collecting for party in self.of("escrow")):
+            held = Counter(party.owner for party in self.of(role))
+            for party in {party.owner: party for party in self.of(role) if held[party.owner] >= limit}.values():
+                count = held[party.owner]
+                wrong.append(f"{role}: {party.organisation} alone has {count}; it must have fewer than {limit}")
+        collecting = {party.owner for party in self.of("collector")}
+        if self.escrow and any(party.owner in collecting for party in self.of("escrow")):
             wrong.append("escrow: the collector's organisation must have no trustee")
+        boxes, apart = {box.owner for box in self.of("box")}, ", ".join(APART)
         for party in self.parties:
-            if party.role in APART and party.organisation in {box.organisation for box in self.of("box")}:
-                wrong.append(
-                    f"box: {party.organisation} is also {party.role}; the box is run by nobody of {', '.join(APART)}"
-                )
+            if party.role in APART and party.owner in boxes:
+                wrong.append(f"box: {party.organisation} is also {party.role}; the box is run by nobody of {apart}")
         return wrong
 
     def of(self, role: Role) -> list[Party]:

@@ -5,7 +5,6 @@ two parties: operations ask the party's own service, signed with its own key.
 """
 
 import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,8 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.verify import check_board
 
 NOTHING = "nothing to do for this party now"
-TURNS = (
-    "closed",
-    "register",
-    "issued",
-    "received",
-    "ballots",
-    "freeze",
-    "total",
-    "result",
-    "private",
-    "compared",
-    "release",
-)
+KEPT = {"freeze": ("freeze", "frozen"), "private": ("private", "private"), "compared": ("compare", "release")}
+"""What a trustee keeps of the entries that it wrote: the step that makes it, and its name."""
 
 
 class Operations:
@@ -82,7 +70,8 @@ class Operations:
 
     def _close_register(self) -> str:
         done = self._post(self._own("close"))
-        self._put("register", "hashes", self._own("register"))
+        for name in ("hashes", "letters"):
+            self._put("register", name, self._own("register", canonical({"name": name})))
         return done
 
     def _close_box(self) -> str:
@@ -126,6 +115,18 @@ class Operations:
         where = {"board": str(board.folder.resolve())}
         done = {entry.type for entry in board.entries if entry.author == self.name}
         needed = self.election.manifest.openers
+
+        def message(step: str) -> bytes:
+            if step != "compare":
+                return canonical(where)
+            own = {**where, "parts": self._parts(board, needed - 1)}
+            return canonical(own | ({"out": str(out.resolve())} if out else {}))
+
+        # A trustee that was restored from a backup does again what it did before: its entries are the same.
+        held = set(self.status()["done"])
+        for type_, (step, kept) in KEPT.items():
+            if type_ in done and kept not in held:
+                self._own(step, message(step))
         if "freeze" not in done:
             return self._post(self._own("freeze", canonical(where)))
         if len(board.of("freeze")) < needed:
@@ -139,12 +140,21 @@ class Operations:
         if len(board.of("private")) < needed:
             return "waiting for other trustees to commit"
         if "compared" not in done:
-            proof = self._proof("private", self.name)
-            others = [entry.author for entry in board.of("private")[:needed] if entry.author != self.name]
-            parts = [json.loads(self.signed(other, "parts", proof)) for other in others]
-            message = {**where, "parts": parts} | ({"out": str(out.resolve())} if out else {})
-            return self._post(self._own("compare", canonical(message)))
+            return self._post(self._own("compare", message("compare")))
         return NOTHING
+
+    def _parts(self, board: Board, needed: int) -> list[Any]:
+        """The parts of other trustees that answer; with fewer than needed, the reason of the last one that does not."""
+        proof, found, refusal = self._proof("private", self.name), [], None
+        for entry in board.of("private"):
+            if entry.author != self.name:
+                try:
+                    found.append(parse(self.signed(entry.author, "parts", proof)))
+                except InputError as error:
+                    refusal = error
+        if len(found) < needed and refusal is not None:
+            raise InputError(str(refusal))
+        return found
 
     def publish(self) -> str:
         """As the collector: the binding total in numbers. As a trustee: the release, with proofs. As the box:
@@ -177,42 +187,10 @@ class Operations:
         if check.findings or check.plan is None:
             raise InputError(f"publish: the board does not verify: {check.findings[0]}")
         counts = {
-            cell.option: check.plan.decrypt(
-                cell, {entry.author: bytes.fromhex(entry.body["parts"][cell.option]["part"]) for entry in parts}
-            )
-            for cell in check.plan.total_cells
+            cell.option: check.plan.decrypt(cell, check.right_totals[cell.option]) for cell in check.plan.total_cells
         }
         return self._post(self._own("result", canonical({"counts": counts})))
 
     def status(self) -> dict[str, Any]:
         """The numbers of this party."""
         return parse(self._own("status"))
-
-
-def election_status(election: KnownElection, ask: Ask) -> dict[str, Any]:
-    """What the board shows, and what comes next: for the organiser, who has no key."""
-    board = election.only("board").name
-    names = parse(ask(board, "files", b""))["files"]
-    types: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if name.startswith("entries/"):
-            entry = parse(ask(board, "file", canonical({"name": name})))
-            types.setdefault(entry["type"], []).append(entry["author"])
-    issuers, trustees = ([party.name for party in election.manifest.of(role)] for role in ("issuer", "trustee"))
-    wanted = {
-        "closed": [election.only("collector").name],
-        "register": [election.only("registrar").name],
-        "issued": issuers,
-        "received": [election.only("box").name],
-        "ballots": [election.only("collector").name] * 2,
-        "result": [election.only("collector").name],
-    }
-    missing: list[str] = []
-    for type_ in TURNS:
-        waiting = [name for name in wanted.get(type_, trustees) if name not in types.get(type_, [])]
-        if type_ == "ballots" and len(types.get("ballots", [])) == 1:
-            waiting = [f"{election.only('collector').name} (objections)"]
-        if waiting:
-            missing = [f"{type_}: {name}" for name in waiting]
-            break
-    return {"entries": {type_: len(authors) for type_, authors in types.items()}, "missing": missing}

@@ -6,7 +6,6 @@ manifest, `backup` and `restore` keep a party alive. Parts travel as files in a 
 
 import hashlib
 import io
-import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 from safemargin.core import InputError, OutputError, remove_parts
 from safemargin.election.handover import check_release
 from safemargin.election.keys import canonical, fingerprint
-from safemargin.election.manifest import KnownElection, StatedDealing, first_fault
+from safemargin.election.manifest import TOTAL, KnownElection, StatedDealing, first_fault
 from safemargin.election.roll import read_roll
 from safemargin.election.secret import Secret
 from safemargin.election.service import CERTIFICATE, CERTIFICATE_KEY, KEYS, MANIFEST, open_role
@@ -40,11 +39,15 @@ from safemargin.parties.certificates import make_certificate
 from safemargin.parties.files import write_private
 
 PLAN, PUBLIC, SEEN = "plan.toml", "public.json", "pledges.json"
+AGREED = ("title", "question", "options", "least", "kappa", "share", "opens", "closes", "retention")
+"""What a manifest takes over from the plan as it is."""
 
 
 def init_party(plan: Path, name: str, folder: Path, address: str = "", host: str = "") -> PublicKeys:
     """Keys of a party in a new folder; with `host`, also a certificate for TLS that signs itself."""
     planned = read_plan(plan)
+    if address and not address.startswith("https://"):
+        raise InputError(f"address = {address!r}: must begin with https://; codes and ballots travel encrypted only")
     for part in (KEYS, PUBLIC, PLAN, CERTIFICATE, CERTIFICATE_KEY):
         remove_parts(folder / part)
     if (folder / KEYS).exists() and not (
@@ -148,6 +151,7 @@ def approval_faults(folder: Path, secret: Secret, election: KnownElection) -> li
     faults = []
     if election.manifest.plan != planned.hash.hex():
         faults.append("it is not made from the plan of this party")
+    faults += plan_faults(planned, election)
     own = (secret.signing.public_key().public_bytes_raw().hex(), secret.sealing.public)
     if (party.key, party.seal) != own or (party.address, party.certificate) != (public.address, public.certificate):
         faults.append(f"it has other keys, another address or another certificate of {secret.name}")
@@ -165,6 +169,36 @@ def approval_faults(folder: Path, secret: Secret, election: KnownElection) -> li
     if party.role == "trustee":
         faults += _trustee_faults(folder, secret, election, public)
     check_release(election)
+    return faults
+
+
+def plan_faults(planned: ElectionPlan, election: KnownElection) -> list[str]:
+    """What a manifest states otherwise than the plan of a party: a hash of the plan in it proves nothing about that."""
+    manifest = election.manifest
+    wanted = {**planned.model_dump(include=set(AGREED)), "openers": planned.needed}
+    stated = {name: getattr(manifest, name) for name in wanted}
+    faults = [
+        f"{name}: it has {stated[name]!r}, the plan {wanted[name]!r}" for name in wanted if stated[name] != wanted[name]
+    ]
+    if canonical(election.release_sections) != canonical(planned.release):
+        faults.append("release: it has other limits than the plan")
+    governed = None if manifest.escrow is None else (manifest.escrow.candidates, manifest.escrow.quorum)
+    if governed != (None if planned.escrow is None else (planned.escrow.candidates, planned.escrow.quorum)):
+        faults.append("escrow: it has another one than the plan")
+    if manifest.joint is not None and not planned.joint_roll_is_public:
+        faults.append("joint: it shows the roll by all dimensions together; the plan does not")
+    if [dimension.name for dimension in manifest.dimensions] != [TOTAL, *planned.dimensions]:
+        return [*faults, "dimensions: it has others than the plan"]
+    for dimension in manifest.dimensions[1:]:
+        own = planned.dimensions[dimension.name]
+        labels = [label for part in dimension.parts for label in part]
+        if (labels, dimension.self_reported) != (own.categories, own.self_reported):
+            faults.append(f"{dimension.name}: it has other categories than the plan, or asks people for them")
+        sizes = {label: (own.sizes or {}).get(label, 0) for label in own.categories}
+        if own.self_reported and sizes != dimension.sizes:
+            faults.append(f"{dimension.name}: it has other sizes than the plan")
+        if not own.self_reported and len(dimension.people) > 1 and min(dimension.people) < planned.kappa:
+            faults.append(f"{dimension.name}: it has a group of fewer than {planned.kappa:,} people")
     return faults
 
 
@@ -241,19 +275,3 @@ def _stretched(passphrase: str, salt: bytes) -> bytes:
             memlimit=argon2id.MEMLIMIT_INTERACTIVE,
         )
     )
-
-
-def letters_of(codes: str, election: KnownElection, address: str) -> dict[str, str]:
-    """A letter per row, as text: what it is about, the code, the election's id and the address."""
-    letters = {}
-    for line in codes.splitlines()[1:]:
-        row, _, code = line.rpartition(",")
-        row = json.loads(row.replace('""', '\\"'))
-        letters[row] = (
-            f"{election.manifest.title}\n\n{election.manifest.question}\n\n"
-            f"Your number on the roll: {row}\nYour code: {code}\n"
-            f"Address of the board: {address}\nId of the election: {election.fingerprint}\n\n"
-            "Compare the id with the one that your program shows. Only your program needs your code; whoever has it "
-            "can vote in your place. Keep this letter: with it you can check whether somebody enrolled for you.\n"
-        )
-    return letters

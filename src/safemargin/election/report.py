@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin import ui
-from safemargin.election.verify import BoardCheck
+from safemargin.election.board_check import BoardCheck
 
 SEES = {
     "registrar": ("who is on the roll, and which key each person enrolled", "tokens, ballots, answers"),
@@ -93,6 +93,7 @@ class BoardFindings(ui.Result):
             "total": check.total,
             "total_verified": check.total_verified,
             "published_counts_verified": check.published,
+            "disregarded": check.disregarded,
             "dimensions": _dimensions(check),
             "turnout": check.turnout,
             "findings": check.findings,
@@ -113,7 +114,7 @@ class BoardFindings(ui.Result):
         return ui.Report(
             "Board of an election",
             ui.Headline("sound" if self.is_verified else "unsound", self.headline),
-            ui.Points(self.check.findings),
+            ui.Points([*self.check.findings, *(f"Without effect: {each}" for each in self.check.disregarded)]),
             _total_text(self.check),
             _dimension_grid(self.check),
             "What this does not show:",
@@ -222,3 +223,43 @@ class Done(ui.Result):
     def to_report(self) -> ui.Report:
         """One sentence and the files."""
         return ui.Report("Election", self.statement, ui.Points([str(path) for path in self.files]))
+
+
+def number_text(number: object) -> str:
+    """A number, a flag or a list of a party's status, for people."""
+    if isinstance(number, bool):
+        return "yes" if number else "no"
+    if isinstance(number, list):
+        return ", ".join(map(number_text, number)) or "nothing"
+    if isinstance(number, dict):
+        return ", ".join(f"{name} {number_text(each)}" for name, each in number.items()) or "nothing"
+    return f"{number:,}" if isinstance(number, int) else str(number)
+
+
+@dataclass(frozen=True)
+class ElectionStatus(ui.Result):
+    """Every party, the public numbers, and what is missing next."""
+
+    fingerprint: str
+    parties: list[dict[str, Any]] = field(hash=False)
+    counts: Mapping[str, Any] = field(hash=False)
+    missing: list[str] = field(hash=False)
+
+    def to_json(self) -> ui.Document:
+        """The document of `election status --manifest`."""
+        shown = {"parties": self.parties, "counts": dict(self.counts), "missing": self.missing}
+        return {"schema": ui.SCHEMA, "id": self.fingerprint, "status": shown}
+
+    def to_report(self) -> ui.Report:
+        """What comes next, a row per party, and the numbers."""
+        waiting = ", ".join(self.missing) or "nothing; the election is complete"
+        rows = [
+            [each["party"], each["organisation"], number_text(each["answers"]), ", ".join(each["entries"]) or "none"]
+            for each in self.parties
+        ]
+        return ui.Report(
+            f"Election {self.fingerprint}",
+            f"Waiting for: {waiting}.",
+            ui.Grid(["party", "organisation", "answers", "entries on the board"], rows),
+            ui.Points([f"{name}: {number_text(number)}" for name, number in self.counts.items()]),
+        )

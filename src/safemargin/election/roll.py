@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping
 
 from safemargin.core import InputError
+from safemargin.io import plain_label
 
 Roll = Mapping[str, Mapping[str, str]]
 """Categories of every row, by attested dimension."""
@@ -43,7 +44,7 @@ def read_roll(content: bytes, name: str = "roll") -> dict[str, dict[str, str]]:
             raise InputError(
                 f"{name}: line {number}: {str(row)[:60]!r}: every person needs a row and all columns, once"
             )
-        roll[row] = dict(line)
+        roll[row] = {name: plain_label(category) for name, category in line.items()}
     return roll
 
 

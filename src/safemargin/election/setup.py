@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from safemargin.core import InputError, Target
 from safemargin.election.blind import BlindSigner
@@ -20,6 +20,7 @@ from safemargin.election.manifest import (
     EVERYBODY,
     SELF,
     TOTAL,
+    Address,
     Dimension,
     ElectionManifest,
     Escrow,
@@ -35,15 +36,17 @@ from safemargin.election.manifest import (
 from safemargin.election.roll import Roll, merge_small
 from safemargin.election.secret import Secret
 from safemargin.election.threshold import Dealing, evaluate, pledge_of, polynomial
-from safemargin.io import parse_toml, read_json, read_text
+from safemargin.io import parse_toml, plain_label, read_json, read_text
+
+Label = Annotated[Name, AfterValidator(plain_label)]
 
 
 class PlannedDimension(ManifestPart):
     """A dimension of the plan; the sizes of attested ones come from the roll."""
 
-    categories: list[Name] = Field(min_length=2)
+    categories: list[Label] = Field(min_length=2)
     self_reported: bool = False
-    sizes: dict[Name, int] | None = None
+    sizes: dict[Label, int] | None = None
 
 
 class PlannedParty(ManifestPart):
@@ -51,7 +54,7 @@ class PlannedParty(ManifestPart):
 
     role: Role
     organisation: Name
-    address: str = ""
+    address: Address = ""
 
 
 class ElectionPlan(ManifestPart):
@@ -59,7 +62,7 @@ class ElectionPlan(ManifestPart):
 
     title: str
     question: str
-    options: list[Name]
+    options: list[Label]
     dimensions: dict[FileName, PlannedDimension]
     parties: dict[FileName, PlannedParty]
     openers: int = 0

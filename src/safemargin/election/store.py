@@ -32,6 +32,9 @@ class Store(Protocol):
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """All items, sorted by key."""
 
+    def count(self) -> int:
+        """How many items there are."""
+
     def page(self, after: bytes, count: int) -> list[tuple[bytes, bytes]]:
         """The next items behind a key, sorted by key."""
 
@@ -69,6 +72,10 @@ class SqliteStore:
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """See `Store`."""
         return iter(self._database.execute("SELECT key, value FROM item ORDER BY key"))
+
+    def count(self) -> int:
+        """See `Store`."""
+        return int(self._database.execute("SELECT COUNT(*) FROM item").fetchone()[0])
 
     def clear(self) -> None:
         """See `Store`."""
@@ -126,6 +133,10 @@ class PostgresStore:
         """See `Store`."""
         rows = self._connection.execute(f"SELECT key, value FROM {self._table} ORDER BY key")
         return ((bytes(key), bytes(value)) for key, value in rows)
+
+    def count(self) -> int:
+        """See `Store`."""
+        return int(self._connection.execute(f"SELECT COUNT(*) FROM {self._table}").fetchone()[0])
 
     def clear(self) -> None:
         """See `Store`."""

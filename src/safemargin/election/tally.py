@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from safemargin.core import InputError
 from safemargin.election.ballots import cells_of
 from safemargin.election.checking import CountedBallots
-from safemargin.election.group import Point, Scalar, name_of
+from safemargin.election.group import IDENTITY, Point, Scalar, hash_to_point, name_of
 from safemargin.election.keys import canonical
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.proofs import EMPTY, Ciphertext, is_decryption, prove_decryption
@@ -42,6 +42,10 @@ class Cell:
     def definition(self) -> bytes:
         """What a proof of decryption is bound to."""
         return canonical([self.dimension, list(self.categories), self.option])
+
+
+SALT = Cell("", (), "")
+"""Names the salt in a proof; no dimension has this name."""
 
 
 class TallyPlan:
@@ -123,6 +127,35 @@ class TallyPlan:
         public = self.election.tally_key.shares[trustee]
         part, proof = bytes.fromhex(stated["part"]), bytes.fromhex(stated["proof"])
         return is_decryption(public, self.sum(cell), part, proof, self._context(trustee, cell))
+
+    @property
+    def salt_sum(self) -> Ciphertext:
+        """What trustees decrypt beside the sums: a point of the root alone, which gives all of them one secret salt."""
+        return Ciphertext(hash_to_point("salt", [self.election.mid, self.root]), IDENTITY)
+
+    def salt(self, parts: Mapping[str, Point]) -> str:
+        """The salt of the release: fewer trustees than decrypt know nothing of it, and any that do have the same."""
+        return name_of("salt", [self.election.tally_key.combine(self.salt_sum, parts)]).hex()
+
+    def exchanged(self, secret: Scalar, trustee: str) -> list[dict[str, str]]:
+        """A trustee's parts of all private cells and of the salt; the parts follow from share and root alone."""
+        part, proof = prove_decryption(secret, self.salt_sum, self._context(trustee, SALT))
+        made = [self.part(secret, trustee, cell) for cell in self.private_cells]
+        return [*made, {"part": part.hex(), "proof": proof.hex()}]
+
+    def exchange_fault(self, trustee: str, stated: Sequence[Mapping[str, str]]) -> str | None:
+        """Why parts that a trustee handed over are not its parts of all private cells and of the salt."""
+        cells = self.private_cells
+        if len(stated) != len(cells) + 1:
+            return f"{trustee}: {len(stated)} parts; the list has {len(cells) + 1}"
+        for cell, given in zip(cells, stated, strict=False):
+            if not self.is_part(trustee, cell, given):
+                return f"{trustee}: its part of {cell.dimension}, {cell.option} is wrong"
+        public, context = self.election.tally_key.shares[trustee], self._context(trustee, SALT)
+        part, proof = bytes.fromhex(stated[-1]["part"]), bytes.fromhex(stated[-1]["proof"])
+        if not is_decryption(public, self.salt_sum, part, proof, context):
+            return f"{trustee}: its part of the salt is wrong"
+        return None
 
     def decrypt(self, cell: Cell, parts: Mapping[str, Point]) -> int:
         """The number in a sum, from verified parts."""

@@ -137,12 +137,16 @@ class TallyKey:
         """A trustee's place, counted from 1."""
         return [dealing.name for dealing in self.dealings].index(name) + 1
 
-    def decrypt(self, total: Ciphertext, parts: Mapping[str, Point], most: int) -> int:
-        """The number in a sum, from verified parts of enough trustees; it is at most `most`."""
+    def combine(self, total: Ciphertext, parts: Mapping[str, Point]) -> Point:
+        """`v G` from verified parts; the same from all sets of enough trustees."""
         if len(parts) < self.needed:
             raise InputError(f"{len(parts)} parts of a decryption: {self.needed} trustees are needed")
         chosen = {self.place(name): part for name, part in sorted(parts.items())[: self.needed]}
-        return small_logarithm(combine(total, chosen, self.is_shared), most)
+        return combine(total, chosen, self.is_shared)
+
+    def decrypt(self, total: Ciphertext, parts: Mapping[str, Point], most: int) -> int:
+        """The number in a sum, from verified parts of enough trustees; it is at most `most`."""
+        return small_logarithm(self.combine(total, parts), most)
 
 
 def combine(total: Ciphertext, parts: Mapping[int, Point], shared: bool) -> Point:

@@ -7,8 +7,7 @@ for good: two tallies that differ by one ballot would open that ballot. Nobody e
 import hashlib
 import json
 import shutil
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,17 @@ from safemargin.core import InputError
 from safemargin.election.board import Board, check_proof, make_entry
 from safemargin.election.group import Scalar, add_scalars, base, name_of, read_scalar
 from safemargin.election.handover import hand_over, published_files
-from safemargin.election.keys import canonical, new_seed, parse, seal, sealing_public, unhex
+from safemargin.election.keys import canonical, parse, seal, sealing_public, unhex
 from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role, Step, single
 from safemargin.election.secret import Secret
 from safemargin.election.setup import share_info
+from safemargin.election.tallied import spare_trustees
 from safemargin.election.tally import Cell, TallyPlan, counts_by_group, published_cells
 from safemargin.election.threshold import evaluate, evaluate_public, polynomial
 from safemargin.election.turnout import turnout
 from safemargin.election.verify import named_board
+from safemargin.io import new_folder, scratch_folder
 
 
 def tally_secret(election: KnownElection, secret: Secret) -> Scalar:
@@ -85,7 +86,7 @@ class Trustee(Role):
         if stated is None or json.loads(stated) != {"root": plan.root.hex(), "list": plan.list_hash}:
             raise InputError("this trustee froze other ballots or none: it decrypts one set of ballots, once")
         same = [entry for entry in board.of("freeze") if entry.body == json.loads(stated)]
-        if len(same) < self.election.manifest.openers or len(same) != len(board.of("freeze")):
+        if len(same) < self.election.manifest.openers:  # others were judged when the board was verified
             raise InputError("the trustees have not frozen one and the same set of ballots")
         return plan
 
@@ -114,12 +115,11 @@ class Trustee(Role):
         return make_entry(self.election, self.secret, "total", {"parts": parts}).content
 
     def _own_parts(self, plan: TallyPlan) -> bytes:
-        """The parts that this trustee exchanges, computed once: they are committed to by their hash."""
+        """The parts that this trustee exchanges. A trustee that was restored from a backup computes the same ones."""
         held = self.store("state").get(b"private")
         if held is None:
             own = tally_secret(self.election, self.secret)
-            parts = [plan.part(own, self.name, cell) for cell in plan.private_cells]
-            held = self.remember("private", canonical({"nonce": new_seed().hex(), "parts": parts}))
+            held = self.remember("private", canonical({"parts": plan.exchanged(own, self.name)}))
         return held
 
     def private(self, body: bytes) -> bytes:
@@ -128,7 +128,7 @@ class Trustee(Role):
         plan = self._frozen(board)
         if not board.of("result"):
             raise InputError("the binding total is not on the board yet: it comes first")
-        commitment = name_of("private", [self.name.encode(), self._own_parts(plan)]).hex()
+        commitment = commitment_of(self.name, json.loads(self._own_parts(plan))["parts"])
         return make_entry(self.election, self.secret, "private", {"commitment": commitment}).content
 
     def parts(self, body: bytes) -> bytes:
@@ -143,25 +143,33 @@ class Trustee(Role):
     def _info(self, sender: str, receiver: str) -> bytes:
         return b"GV2 parts" + self.election.mid + canonical([sender, receiver])
 
-    def _exchanged(self, board: Board, plan: TallyPlan, answers: list[Any]) -> dict[str, dict[str, Any]]:
-        """The parts of the first trustees that committed: opened, compared with their hashes, and verified."""
+    def _exchanged(self, board: Board, plan: TallyPlan, answers: list[Any]) -> dict[str, list[dict[str, str]]]:
+        """Parts of enough trustees: opened, compared with their hashes, and verified.
+
+        Which trustees they are changes nothing, so that one that is away, or hands over something wrong, does not stop
+        the others as long as there are enough.
+        """
         committed = {entry.author: entry.body["commitment"] for entry in board.of("private")}
-        chosen = list(committed)[: self.election.manifest.openers]
-        contents = {self.name: self._own_parts(plan)}
+        if self.name not in committed:
+            raise InputError("this trustee has not committed to its parts yet")
+        found, faults = {self.name: list(json.loads(self._own_parts(plan))["parts"])}, []
         for answer in answers:
-            sender = answer["from"]
-            contents[sender] = self.secret.sealing.open(unhex(answer["sealed"]), self._info(sender, self.name))
-        found = {}
-        for name in chosen:
-            if name not in contents:
-                raise InputError(f"{name}: its parts are missing")
-            if name_of("private", [name.encode(), contents[name]]).hex() != committed[name]:
-                raise InputError(f"{name}: the parts are not those that it committed to")
-            stated = json.loads(contents[name])
-            for cell, part in zip(plan.private_cells, stated["parts"], strict=True):
-                if not plan.is_part(name, cell, part):
-                    raise InputError(f"{name}: its part of {cell.dimension}, {cell.option} is wrong")
-            found[name] = stated
+            try:
+                sender = answer["from"]
+                content = self.secret.sealing.open(unhex(answer["sealed"]), self._info(sender, self.name))
+                stated = parse(content)["parts"]
+                if commitment_of(sender, stated) != committed[sender]:
+                    raise InputError(f"{sender}: the parts are not those that it committed to")
+                if fault := plan.exchange_fault(sender, stated):
+                    raise InputError(fault)
+                found[sender] = stated
+            except InputError as error:
+                faults.append(str(error))
+            except (KeyError, TypeError, ValueError):
+                faults.append("a trustee handed over something that has no parts")
+        if len(found) < (needed := self.election.manifest.openers):
+            reason = faults[0] if faults else f"parts of {len(found)} trustees; {needed} are needed"
+            raise InputError(reason)
         return found
 
     def compare(self, body: bytes) -> bytes:
@@ -172,24 +180,22 @@ class Trustee(Role):
         if self.store("state").get(b"release") is None:
             found = self._exchanged(board, plan, stated.get("parts") or [])
             numbers = {
-                cell: plan.decrypt(
-                    cell, {name: bytes.fromhex(given["parts"][place]["part"]) for name, given in found.items()}
-                )
+                cell: plan.decrypt(cell, {name: bytes.fromhex(given[place]["part"]) for name, given in found.items()})
                 for place, cell in enumerate(plan.private_cells)
             }
-            salt = name_of("private", [given["nonce"].encode() for given in found.values()]).hex()
+            salt = plan.salt({name: bytes.fromhex(given[-1]["part"]) for name, given in found.items()})
             total = board.of("result")[0].body["counts"]
             made = hand_over(self.election, total, counts_by_group(plan, numbers), plan.groups, salt)
             self._keep(plan, {} if made is None else self._files(made, stated.get("out")))
         return make_entry(self.election, self.secret, "compared", {"release": self._hash()}).content
 
     def _files(self, made: Any, out: object) -> dict[str, bytes]:
-        with tempfile.TemporaryDirectory(prefix="safemargin-tally-") as scratch:
-            folder = Path(scratch) / "release"
+        with scratch_folder() as scratch:
+            folder = scratch / "release"
             files = published_files(made.write(folder))
             if isinstance(out, str) and not Path(out).exists():
-                shutil.copytree(folder, f"{out}.part", dirs_exist_ok=True)
-                Path(f"{out}.part").rename(out)  # after a power failure there is a whole release or none
+                with new_folder(Path(out)) as draft:  # after a power failure there is a whole release or none
+                    shutil.copytree(folder, draft, dirs_exist_ok=True)
         return files
 
     def _keep(self, plan: TallyPlan, files: Mapping[str, bytes]) -> None:
@@ -203,11 +209,13 @@ class Trustee(Role):
         """The entry with parts of exactly the published counts; only if enough trustees computed the same files."""
         board = self._board(body)
         plan = self._frozen(board)
-        compared = board.of("compared")
-        if any(entry.body["release"] != self._hash() for entry in compared):
+        if not self.has("release"):
+            raise InputError("this trustee has computed no release, or was restored since: it tallies first")
+        compared = [entry.body["release"] for entry in board.of("compared")]
+        if len(compared) - compared.count(self._hash()) > spare_trustees(self.election):
             raise InputError("the trustees computed different releases: nothing is published")
-        if len(compared) < self.election.manifest.openers:
-            raise InputError(f"{len(compared)} trustees computed this release: more are needed")
+        if compared.count(self._hash()) < self.election.manifest.openers:
+            raise InputError(f"{compared.count(self._hash())} trustees computed this release: more are needed")
         files = {name.decode(): content for name, content in self.store("files").items()}
         cells = published_cells(files, plan.groups, self.election.manifest.options) if files else {}
         own = tally_secret(self.election, self.secret)
@@ -221,6 +229,11 @@ class Trustee(Role):
         """How far this trustee is."""
         done = [flag for flag in ("frozen", "private", "release") if self.has(flag)]
         return canonical({"done": done})
+
+
+def commitment_of(name: str, parts: Sequence[Mapping[str, str]]) -> str:
+    """The hash of a trustee's parts, without their proofs: it hides them, since nobody else can compute a part."""
+    return name_of("private", [name.encode(), *(bytes.fromhex(each["part"]) for each in parts)]).hex()
 
 
 def cell_document(cell: Cell) -> dict[str, Any]:

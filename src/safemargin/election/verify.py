@@ -1,60 +1,26 @@
 """Check a board offline, with no secret: every statement, every ballot, every count, every published number."""
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from safemargin import checker
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.ballots import BallotFormat, ballot_key, first_halves
 from safemargin.election.board import Board, BoardEntry
-from safemargin.election.checking import CountedBallots, count_ballots, frozen_root
+from safemargin.election.board_check import BoardCheck, content_of, entry_name, hashes_of
+from safemargin.election.checking import CountedBallots, count_ballots, frozen_root, rank
 from safemargin.election.entries import order_fault
 from safemargin.election.keys import parse, typed
-from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.manifest import KnownElection
 from safemargin.election.merkle import root_of
-from safemargin.election.tally import Cell, TallyPlan, published_cells
-from safemargin.election.turnout import published_totals, turnout
-from safemargin.io import read_bytes
+from safemargin.election.tallied import freeze_faults, release_faults, signed_release, total_faults
+from safemargin.election.tally import TallyPlan
+from safemargin.io import parse_json, read_bytes
 
 READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What an entry that somebody signed, and that makes no sense, may raise."""
 SUPERSEDED, COPIED = "a later ballot under the same token counts", "a ciphertext of another ballot"
 IDENTITY_FAULT = "a sealed identity that is not the one of its token"
 KINDS = {"entries", "heads", "register", "received", "ballots", "rejected", "release"}
-NOT_SHOWN = (
-    "That the roll has the right people, and that nobody was kept from enrolling.",
-    "That each person's device encrypted what the person chose; audit-or-cast makes a lie likely to be noticed.",
-    "That the issuers did not make tokens for people who never enrolled; the counts of the register bound them.",
-    "That a merge or a suppression was necessary: the trustees attest it by their signatures.",
-    "That the trustees did not decrypt more among themselves: as many as decrypt can read every ballot.",
-    "That box and collector did not put together where a ballot came from.",
-)
-"""What no reader of a board can see; the report names it."""
-
-
-@dataclass
-class BoardCheck:
-    """What was found, and the figures beside it."""
-
-    findings: list[str] = field(default_factory=list)
-    dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    entries: int = 0
-    ballots: int = 0
-    enrolled: int = 0
-    complete: bool = False
-    certified: bool = False
-    total: dict[str, int] = field(default_factory=dict)
-    total_verified: bool = False
-    published: int = 0
-    """Published counts of the tables that were verified against the ballots."""
-    turnout: dict[str, Any] = field(default_factory=dict)
-    plan: TallyPlan | None = None
-    unchecked: list[str] = field(default_factory=lambda: list(NOT_SHOWN))
 
 
 def is_pinned(election: KnownElection, pinned: str) -> bool:
@@ -90,8 +56,8 @@ def check_board(
             check.plan = known or TallyPlan(
                 board.election, counted, frozen_root(board.election, list(counted.values()))
             )
-            check.findings += [*_freeze_faults(board, check.plan), *_total_faults(board, check, check.plan)]
-            check.findings += [*_release_faults(board, check, check.plan), *_escrow_faults(entries)]
+            check.findings += [*freeze_faults(board, check, check.plan), *total_faults(board, check, check.plan)]
+            check.findings += [*release_faults(board, check, check.plan), *_escrow_faults(entries)]
     except READING as error:
         check.findings.append(f"the board cannot be read to its end ({type(error).__name__}: {error})")
     return check
@@ -111,10 +77,6 @@ def named_board(election: KnownElection, body: bytes, known: TallyPlan | None = 
     return board, check
 
 
-def _named(index: int, entry: BoardEntry) -> str:
-    return f"entry {index} ({entry.type} of {entry.author})"
-
-
 def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
     election = board.election
     names = sorted(path.name for path in (board.folder / "entries").glob("*.json"))
@@ -124,11 +86,11 @@ def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
     subjects: set[tuple[str, str, object]] = set()
     for index, entry in enumerate(entries):
         if fault := entry.fault(election) or order_fault(election, known, entry.type):
-            yield f"{_named(index, entry)}: {fault}"
+            yield f"{entry_name(index, entry)}: {fault}"
         if board.contents[index] != entry.content:
-            yield f"{_named(index, entry)}: is not written in its canonical form"
+            yield f"{entry_name(index, entry)}: is not written in its canonical form"
         if entry.subject in subjects:
-            yield f"{_named(index, entry)}: is there twice; entries never change"
+            yield f"{entry_name(index, entry)}: is there twice; entries never change"
         subjects.add(entry.subject)
         known.append((entry.type, entry.author))
     first = entries[0] if entries else None
@@ -183,34 +145,33 @@ def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
 def _file_faults(board: Board) -> Iterator[str]:
     """Every file is one that an entry names, and every file that an entry names is there."""
     expected = {"manifest.json"}
-    counts = {"register": "enrolled", "received": "count"}
-    for kind, field_ in counts.items():
-        for entry in board.of(kind):
-            expected.add(f"{kind}/hashes")
-            content = _content(board, f"{kind}/hashes")
-            if not board.is_named(kind, "hashes", content) or len(content) != 32 * entry.body[field_]:
-                yield f"{kind}/hashes: is not the list that {entry.author} signed"
+    lists = [("register", "hashes", e, e.body["enrolled"]) for e in board.of("register")]
+    lists += [("register", "letters", e, board.election.manifest.electorate) for e in board.of("register")]
+    lists += [("received", "hashes", e, e.body["count"]) for e in board.of("received")]
+    for kind, name, entry, count in lists:
+        expected.add(f"{kind}/{name}")
+        content = content_of(board, f"{kind}/{name}")
+        if not board.is_named(kind, name, content) or len(content) != 32 * count:
+            yield f"{kind}/{name}: is not the list that {entry.author} signed"
+    if not hashes_of(board, "register/hashes") <= hashes_of(board, "register/letters"):
+        yield "register/hashes: somebody enrolled who has no letter"
     for entry in board.of("ballots"):
         for name in entry.body["dimensions"]:
             for kind in ("ballots", "rejected"):
                 file = f"{name}.{entry.body['part']}"
                 expected.add(f"{kind}/{file}")
-                if not board.is_named(kind, file, _content(board, f"{kind}/{file}")):
+                if not board.is_named(kind, file, content_of(board, f"{kind}/{file}")):
                     yield f"{kind}/{file}: is not the file that {entry.author} signed"
-    for entry in board.of("release"):
+    for entry in signed_release(board):
         for name in entry.body["files"]:
             expected.add(f"release/{name}")
-            if not board.is_named("release", name, _content(board, f"release/{name}")):
+            if not board.is_named("release", name, content_of(board, f"release/{name}")):
                 yield f"release/{name}: is not the file that the trustees signed"
+    expected |= {f"release/{name}" for entry in board.of("release") for name in entry.body["files"]}
     for path in sorted(board.folder.rglob("*")):
         name = path.relative_to(board.folder).as_posix()
         if path.is_file() and not name.startswith(("entries/", "heads/", ".lock")) and name not in expected:
             yield f"{name}: is a file that no entry names"
-
-
-def _content(board: Board, name: str) -> bytes:
-    path = board.folder / name
-    return read_bytes(path) if path.exists() else b""
 
 
 def _counted(board: Board, check: BoardCheck, progress: Progress, processes: int | None) -> dict[str, CountedBallots]:
@@ -228,7 +189,7 @@ def _ballot_faults(board: Board, check: BoardCheck, counted: dict[str, CountedBa
         sizes = BallotFormat(election, dimension).size
         for entry in entries:
             stated, part = entry.body["dimensions"][name], entry.body["part"]
-            if len(_content(board, f"ballots/{name}.{part}")) != sizes * stated["accepted"]:
+            if len(content_of(board, f"ballots/{name}.{part}")) != sizes * stated["accepted"]:
                 yield f"{name}: part {part}: the number of ballots is not the one that the collector stated"
         if found.accepted > noted["issued"]:
             yield f"{name}: {found.accepted:,} ballots accepted, {noted['issued']:,} tokens issued"
@@ -239,18 +200,25 @@ def _ballot_faults(board: Board, check: BoardCheck, counted: dict[str, CountedBa
     halves = [half for found in counted.values() for half in found.halves]
     if len(set(halves)) < len(halves):
         yield "ballots: a ciphertext occurs twice in the election"
-    yield from _rejected_faults(board, counted, set(halves))
+    yield from _rejected_faults(board, check, counted, set(halves))
 
 
-def _rejected_faults(board: Board, counted: dict[str, CountedBallots], halves: set[bytes]) -> Iterator[str]:
+def _rejected_faults(
+    board: Board, check: BoardCheck, counted: dict[str, CountedBallots], halves: set[bytes]
+) -> Iterator[str]:
     """Every ballot that was turned away is published, and the reason is true; together they are all of the box."""
     for entry in board.of("ballots"):
         part, seen = entry.body["part"], entry.body["unreadable"]
+        if seen:
+            check.unchecked.append(
+                f"That {seen:,} messages of the box hold no ballot, or one twice, as the collector states: whoever "
+                "sent one can prove otherwise with its receipt."
+            )
         if part and seen:
             yield "ballots: part 1 states unreadable objections, which nobody counted"
         for name, stated in entry.body["dimensions"].items():
             file = f"rejected/{name}.{part}"
-            listed = json.loads(_content(board, file))
+            listed = parse_json(content_of(board, file).decode(), file)
             seen += stated["accepted"] + len(listed)
             if len(listed) != stated["turned_away"]:
                 yield f"{file}: has {len(listed):,} ballots; the collector stated {stated['turned_away']:,}"
@@ -272,116 +240,8 @@ def _is_true(format_: BallotFormat, counted: CountedBallots, reason: str, conten
         return len(set(own)) < len(own) or not halves.isdisjoint(own)
     if reason == IDENTITY_FAULT:
         return format_.escrow is not None
-    return reason == SUPERSEDED and ballot_key(content) in counted.keys
-
-
-def _freeze_faults(board: Board, plan: TallyPlan) -> Iterator[str]:
-    expected = {"root": plan.root.hex(), "list": plan.list_hash}
-    for index, entry in enumerate(board.entries):
-        if entry.type == "freeze" and entry.body != expected:
-            yield f"{_named(index, entry)}: is not the root of the ballots and the list of sums that may be decrypted"
-
-
-def _total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
-    """The binding total: every trustee's parts, and the numbers that follow from them."""
-    stated, parts = board.of("result"), board.of("total")
-    check.dimensions[TOTAL]["opened"] = bool(stated)
-    if not parts:
-        return
-    cells = {cell.option: cell for cell in plan.total_cells}
-    right: dict[str, dict[str, bytes]] = {option: {} for option in cells}
-    for entry in parts:
-        if set(entry.body["parts"]) != set(cells):
-            yield f"total: {entry.author} did not decrypt exactly the options of the total"
-            continue
-        for option, given in entry.body["parts"].items():
-            if not plan.is_part(entry.author, cells[option], given):
-                yield f"total: the part of {entry.author} for {option} is wrong"
-            else:
-                right[option][entry.author] = bytes.fromhex(given["part"])
-    if len(parts) < board.election.manifest.openers or any(len(by) < len(parts) for by in right.values()):
-        return
-    counts = {option: plan.decrypt(cell, right[option]) for option, cell in cells.items()}
-    if not stated:
-        return
-    check.total = dict(stated[0].body["counts"])
-    for option in sorted({*counts, *check.total}):
-        if counts.get(option) != check.total.get(option):
-            yield f"result: {option}: {check.total.get(option)} stated, {counts.get(option)} decrypted"
-    check.total_verified = counts == check.total
-
-
-def _release_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
-    stated = board.of("release")
-    for name in plan.accepted:
-        check.dimensions[name].setdefault("opened", name in plan.groups and bool(stated))
-    if not plan.total_cells:
-        check.complete = len(board.of("freeze")) >= board.election.manifest.openers
-    if not stated:
-        return
-    body = {key: value for key, value in stated[0].body.items() if key != "cells"}
-    if any({key: value for key, value in entry.body.items() if key != "cells"} != body for entry in stated):
-        yield "release: the trustees signed different releases"
-        return
-    if len({entry.author for entry in stated}) < board.election.manifest.openers:
-        return
-    check.certified, check.complete, check.turnout = bool(body["certified"]), True, body["turnout"]
-    files = {name: _content(board, f"release/{name}") for name in body["files"]}
-    digest = hashlib.sha256(json.dumps(body["files"], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    for entry in board.of("compared"):
-        if entry.body["release"] != digest:
-            yield f"compared: {entry.author} computed another release"
-    if check.certified != bool(files):
-        yield "release: is called certified without files, or has files without being certified"
-    if body["kappa"] != plan.kappa:
-        yield "release: the minimum group does not follow the rule of the manifest"
-    if body["turnout"] != turnout(plan.accepted, board.election.manifest.electorate, files):
-        yield "release: the turnout does not follow from the ballots and the published tables"
-    cells = published_cells(files, plan.groups, board.election.manifest.options) if files else {}
-    yield from _cell_faults(stated, check, plan, cells)
-    if files:
-        yield from _table_faults(board, check, files)
-
-
-def _cell_faults(stated: list[BoardEntry], check: BoardCheck, plan: TallyPlan, cells: dict[Cell, int]) -> Iterator[str]:
-    """Every published count is the decryption of the sum behind it, and nothing else was decrypted in public."""
-    parts: dict[Cell, dict[str, bytes]] = {cell: {} for cell in cells}
-    for entry in stated:
-        given = {
-            Cell(each["dimension"], tuple(each["categories"]), each["option"]): each for each in entry.body["cells"]
-        }
-        if list(given) != list(cells) or len(given) != len(entry.body["cells"]):  # in the order of the tables
-            yield f"release: {entry.author} did not decrypt exactly the published counts"
-            continue
-        for cell, each in given.items():
-            if not plan.is_allowed(cell):
-                yield f"release: {cell.dimension}, {cell.option}: a sum that must not be decrypted"
-            elif not plan.is_part(entry.author, cell, each):
-                yield f"release: the part of {entry.author} for {cell.dimension}, {cell.option} is wrong"
-            else:
-                parts[cell][entry.author] = bytes.fromhex(each["part"])
-    for cell, count in cells.items():
-        if len(parts[cell]) < len(stated):
-            continue  # a fault above
-        number = plan.decrypt(cell, parts[cell])
-        check.published += 1
-        if number != count:
-            where = f"{cell.dimension}: {', '.join(cell.categories)}: {cell.option}"
-            yield f"release: {where}: {count:,} published, {number:,} decrypted"
-
-
-def _table_faults(board: Board, check: BoardCheck, files: dict[str, bytes]) -> Iterator[str]:
-    """The total of the release is the binding one, and the certificate passes the checker."""
-    totals = published_totals(files["total.csv"])
-    expected = +Counter({option: check.total.get(option, 0) for option in board.election.manifest.options})
-    if totals is not None and NO_ANSWER in totals:  # with a joint roll, people without an answer are an option
-        expected += Counter({NO_ANSWER: board.election.manifest.electorate - expected.total()})
-    if totals is None or +totals != expected:
-        yield "release/total.csv: is not the binding total"
-    found = checker.check(files)
-    for failure in found.failures:
-        yield f"release: the checker of certificates: {failure}"
-    check.unchecked += [f"The release: {note}" for note in found.unchecked]
+    best = counted.best.get(ballot_key(content))
+    return reason == SUPERSEDED and best is not None and best < rank(content)
 
 
 def _escrow_faults(entries: list[BoardEntry]) -> Iterator[str]:
@@ -391,4 +251,4 @@ def _escrow_faults(entries: list[BoardEntry]) -> Iterator[str]:
         if entry.type == "escrow request":
             requested.add(entry.body["nullifier"])
         elif entry.type == "escrow decision" and entry.body["nullifier"] not in requested:
-            yield f"{_named(index, entry)}: nobody asked for this record before"
+            yield f"{entry_name(index, entry)}: nobody asked for this record before"

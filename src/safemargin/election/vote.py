@@ -6,9 +6,8 @@ answering and casting are one visit.
 
 import asyncio
 import json
-from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import Path
+import socket
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -20,34 +19,29 @@ from starlette.routing import Route
 from safemargin.core import InputError
 from safemargin.election.desk import Desk, hash_of
 from safemargin.election.keys import new_seed
-from safemargin.election.manifest import Dimension
-from safemargin.io import read_json
-from safemargin.ui import Html, element, joined, paragraphs, points, render_page, section
+from safemargin.election.manifest import TOTAL, Dimension
+from safemargin.election.receipts import DROPPED, Receipt
+from safemargin.election.wording import PersonError, shipped_texts
+from safemargin.ui import Html, element, joined, page_in, paragraphs, points, section
 
-LANGUAGES = ("en", "de", "fr")
 LOOPBACK = ("127.0.0.1", "localhost")
 ACTIONS = ("enrol", "recover", "prepare", "cast", "audit", "change", "check", "object")
 
 
-def shipped_texts(language: str) -> dict[str, str]:
-    """The texts of the page in a language that is shipped."""
-    content = files("safemargin.election").joinpath("texts", f"{language}.json").read_text(encoding="utf-8")
-    return dict(json.loads(content))
-
-
-def read_texts(chosen: str) -> tuple[dict[str, str], str]:
-    """Texts and language: one that is shipped, or a file whose name is the language; what it lacks stays English."""
-    if chosen in LANGUAGES:
-        return shipped_texts(chosen), chosen
-    path = Path(chosen)
-    if not path.suffix:
-        raise InputError(f"texts = {chosen!r}: must be {', '.join(LANGUAGES)} or a file (JSON)")
-    given, known = read_json(path), shipped_texts("en")
-    if not isinstance(given, dict):
-        raise InputError(f"{path}: must map names of texts to texts")
-    if unknown := sorted(set(given) - set(known)):
-        raise InputError(f"{path}: there is no text {unknown[0][:60]!r}; there are {', '.join(known)}")
-    return {**known, **{name: str(text) for name, text in given.items()}}, path.stem
+STYLE = """
+main { max-width: 46rem; }
+form p, form div { margin: .6rem 0; }
+input[type=text], select { display: block; font: inherit; width: 100%; max-width: 24rem; min-height: 2.75rem; }
+input[type=text] { padding: 0 .6rem; box-sizing: border-box; }
+input[type=radio], input[type=checkbox] { width: 1.4rem; height: 1.4rem; vertical-align: middle; }
+label { display: inline-block; padding: .5rem 0; }
+form p label { max-width: calc(100% - 2.5rem); vertical-align: middle; }
+button { font: inherit; min-height: 2.75rem; padding: .3rem 1.2rem; margin: .2rem 0; max-width: 100%; }
+#notice { border: 2px solid; border-radius: .4rem; padding: .6rem 1rem; }
+#sheet, #hash { overflow-wrap: anywhere; }
+textarea { width: 100%; box-sizing: border-box; }
+"""
+Form = Mapping[str, list[str]]
 
 
 class Page:
@@ -57,6 +51,8 @@ class Page:
         self.desk, self.texts, self.language = desk, texts or shipped_texts("en"), language
         self.secret = new_seed().hex()[:32]
         self.notice, self.opened, self.changing = "", "", False
+        self.typed: Form = {}
+        """The form that was refused: nobody has to fill it in again."""
 
     def app(self) -> Starlette:
         """The application, below an address that nobody can guess."""
@@ -73,30 +69,37 @@ class Page:
         if request.url.hostname not in LOOPBACK:  # another name would be a page of somebody else
             return Response(status_code=404)
         election = self.desk.election
-        intro = paragraphs(
-            election.manifest.question,
-            self._text("id", id=election.fingerprint),
-            self._text("protected"),
-            self._text("not_protected"),
-        )
-        notice = element("p", self.notice, role="status", id="notice") if self.notice else Html("")
-        page = render_page(election.manifest.title, element("div", notice, intro, *self._sections()))
-        page = page.replace('<html lang="en"', f'<html lang="{self.language}"', 1)
+        known = paragraphs(self._text("protected"), self._text("not_protected"))
+        if self.desk.has_tokens:  # who begins reads it; after that it is in the way
+            known = element("details", element("summary", self._text("what")), known)
+        question = "" if self.desk.has_tokens else election.manifest.question
+        intro = joined([paragraphs(question, self._text("id", id=election.fingerprint)), known])
+        body = element("div", self._notice(), intro, *self._sections())
+        page = page_in(self.language, election.manifest.title, body, STYLE)
         return HTMLResponse(page, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})
+
+    def _notice(self) -> Html:
+        """What was refused: readers of screens begin there."""
+        if not self.notice:
+            return Html("")
+        return element("p", self.notice, role="alert", id="notice", tabindex="-1", autofocus="autofocus")
 
     async def act(self, request: Request) -> Response:
         """Do what a form asks for, then show the page."""
         if request.url.hostname not in LOOPBACK:
             return Response(status_code=404)
         form = parse_qs((await request.body()).decode(errors="replace"))
-        self.notice = ""
+        self.notice, self.typed = "", form
         try:
             await asyncio.to_thread(self._do, request.url.path.rsplit("/", 1)[1], form)
+            self.typed = {}
+        except PersonError as error:
+            self.notice = error.worded(self.texts)
         except InputError as error:
             self.notice = self._text("refused", reason=str(error))
         return RedirectResponse(f"/{self.secret}/", status_code=303)
 
-    def _do(self, name: str, form: Mapping[str, list[str]]) -> None:
+    def _do(self, name: str, form: Form) -> None:
         desk = self.desk
 
         def field(key: str) -> str:
@@ -108,8 +111,12 @@ class Page:
             desk.recover(field("row"), field("code"), field("sheet"))
         elif name == "prepare":
             if "option" not in form:
-                raise InputError(self._text("choose"))
+                raise PersonError("choose")
             categories = {key.removeprefix("category "): v[0] for key, v in form.items() if key.startswith("category ")}
+            asked = {d.name for d in desk.election.manifest.dimensions if d.self_reported}
+            for dimension in form.get("part", []):
+                if dimension in asked and dimension not in categories:
+                    raise PersonError("choose_category", dimension=dimension)
             wanted = {*form.get("part", []), *(d.name for d in desk.election.manifest.dimensions if d.is_total)}
             self.opened = ""
             desk.prepare(field("option"), categories, [n for n in desk.election.dimensions if n not in wanted])
@@ -123,7 +130,8 @@ class Page:
         elif name == "check":
             desk.check()
         elif name == "object":
-            self.notice = desk.object()
+            said = [self._line(receipt) for receipt in desk.object()]
+            self.notice = " ".join(said) or self._text("nothing_missing")
 
     def _text(self, text: str, /, **values: object) -> str:
         return self.texts[text].format(**values)
@@ -163,24 +171,29 @@ class Page:
                 section(self._text("answer"), self._ballot()),
             ]
         forms = [self._form(name, self._button(name)) for name in ("check", "change")]
-        if any(not receipt.included for receipt in desk.receipts):
+        if any(receipt.sentence in DROPPED for receipt in desk.receipts):
             forms.append(self._form("object", self._button("object")))
-        return [self._state(), *forms]
+        return [self._state(), *forms, paragraphs(self._text("change_help"))]
 
     def _ballot(self) -> Html:
         manifest = self.desk.election.manifest
-        radios = [self._choice("radio", "option", option, option) for option in manifest.options]
+        chosen = self.typed.get("option", [])
+        radios = [self._choice("radio", "option", o, o, **_checked(o in chosen)) for o in manifest.options]
         question = element("fieldset", element("legend", manifest.question), *radios)
         parts = [self._part(dimension) for dimension in manifest.dimensions if not dimension.is_total]
         return self._form("prepare", question, *parts, self._button("review"))
 
     def _part(self, dimension: Dimension) -> Html:
         name = dimension.name
-        chosen = self._choice("checkbox", "part", name, self._text("part", dimension=name), checked="checked")
+        counted = "option" not in self.typed or name in self.typed.get("part", [])
+        chosen = self._choice("checkbox", "part", name, self._text("part", dimension=name), **_checked(counted))
         attested = self.desk.own.category(dimension)
         if attested is not None:
             return element("div", chosen, element("p", self._text("attested", dimension=name, category=attested)))
-        options = [element("option", category, value=category) for category in dimension.categories]
+        options = [element("option", self._text("pick"), value="")]  # nobody is in a group by doing nothing
+        for category in dimension.categories:
+            picked = {"selected": "selected"} if category in self.typed.get(f"category {name}", []) else {}
+            options.append(element("option", category, value=category, **picked))
         identity = f"category-{name}".replace(" ", "-")
         label = element("label", self._text("category", dimension=name), for_=identity)
         return element("div", chosen, label, element("select", *options, name=f"category {name}", id=identity))
@@ -194,7 +207,8 @@ class Page:
 
     def _field(self, name: str, prefix: str = "") -> Html:
         identity = f"{prefix}{name}"
-        box = element("input", type="text", name=name, id=identity, required="required", autocomplete="off")
+        kept = {"value": text} if (text := self.typed.get(name, [""])[0]) else {}
+        box = element("input", type="text", name=name, id=identity, required="required", autocomplete="off", **kept)
         label = element("label", self._text(name), for_=identity)
         return element("p", label, " ", Html(str(box).removesuffix("</input>")))
 
@@ -204,22 +218,44 @@ class Page:
     def _form(self, name: str, *content: object) -> Html:
         return element("form", *content, method="post", action=f"/{self.secret}/{name}")
 
+    def _name(self, dimension: str) -> str:
+        return self._text("total") if dimension == TOTAL else dimension
+
+    def _line(self, receipt: Receipt) -> str:
+        return receipt.worded(self.texts, self._name(receipt.dimension))
+
     def _state(self) -> Html:
         lines = []
         receipts = {receipt.dimension: receipt for receipt in self.desk.receipts}
         for name, token in self.desk.own.state["tokens"].items():
             if name in receipts:
-                kind = "included" if receipts[name].included else "missing"
-                lines.append(self._text(kind, name=name, statement=receipts[name].statement))
+                lines.append(self._line(receipts[name]))
             elif "ballot" in token:
-                lines.append(self._text("sent" if "receipt" in token else "waiting", name=name))
+                lines.append(self._text("sent" if "receipt" in token else "waiting", name=self._name(name)))
             else:
-                lines.append(self._text("unsent", name=name))
+                lines.append(self._text("unsent", name=self._name(name)))
         return element("div", joined([points(lines)]), role="status", id="state")
 
 
-def serve_page(page: Page, port: int) -> None:
-    """Serve the page on loopback until the program is stopped; what was sealed and not sent is sent first."""
+def _checked(is_checked: bool) -> dict[str, str]:
+    """The attribute of a box that is ticked."""
+    return {"checked": "checked"} if is_checked else {}
+
+
+def serve_page(page: Page, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the page on loopback until the program is stopped; what was sealed and not sent is sent first.
+
+    The address is announced when the port takes connections, and not before. With port 0 the system chooses one.
+    """
     if page.desk.has_cast:
         page.desk.send()
-    uvicorn.run(page.app(), host="127.0.0.1", port=port, log_level="error", access_log=False)
+    with socket.socket() as listening:
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(f"port = {port}: cannot be used ({error.strerror}); choose another one") from None
+        listening.listen(100)
+        announce(f"http://127.0.0.1:{listening.getsockname()[1]}/{page.secret}/")
+        server = uvicorn.Server(uvicorn.Config(page.app(), log_level="error", access_log=False))
+        server.run(sockets=[listening])

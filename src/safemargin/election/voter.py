@@ -7,7 +7,6 @@ show how anybody voted; it does show which ballots are its owner's.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError
 from safemargin.election.auditing import PreparedBallot
-from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
+from safemargin.election.ballots import BallotFormat, Envelope, ballot_name
 from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
 from safemargin.election.collecting import receipt_statement
@@ -37,28 +36,20 @@ from safemargin.election.keys import (
     new_seed,
     parse,
     read_code,
-    register_leaf,
     typeable,
     typed,
     unhex,
 )
 from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
-from safemargin.io import read_bytes, read_json, require_private
+from safemargin.election.receipts import ENROLLED, Receipt, registered, state_of
+from safemargin.election.wording import PersonError
+from safemargin.io import read_json, require_private
 from safemargin.parties.files import write_private
 
 RECOVERED = 1_000
 """First ballot number of a wallet that was recovered: above the numbers that the lost one can have used."""
 SHEET = 52
 """Letters of a seed on a recovery sheet."""
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """Whether a person's ballot is on the board, in words that say who dropped it if not."""
-
-    dimension: str
-    included: bool
-    statement: str
 
 
 def recovery_sheet(seed: bytes) -> str:
@@ -72,9 +63,9 @@ def read_sheet(text: str) -> bytes:
     letters = typed(text)
     alphabet = {letter: number for number, letter in enumerate(ALPHABET)}
     if len(letters) != SHEET + 1 or any(letter not in alphabet for letter in letters):
-        raise InputError("the recovery sheet has thirteen groups of four letters and one more; please type it again")
+        raise PersonError("sheet_form")
     if check_letter(letters[:SHEET]) != letters[SHEET]:
-        raise InputError("the recovery sheet has a wrong letter; please type it again")
+        raise PersonError("sheet_letter")
     number = 0
     for letter in letters[:SHEET]:
         number = number * 32 + alphabet[letter]
@@ -264,7 +255,7 @@ class Wallet:
         format_ = BallotFormat(self.election, dimension)
         chosen = self.category(dimension) or category
         if chosen is None and option != NO_ANSWER:
-            raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
+            raise PersonError("choose_category", dimension=name)
         candidate = self._candidate(dimension)
         tokens = [(candidate.message(i)[:PREFIX], bytes.fromhex(token["signatures"][i])) for i in format_.issuers]
         randomness = [random_scalar() for _ in range(4 * len(format_.cells) + 1)]
@@ -283,15 +274,16 @@ class Wallet:
     def cast(self, prepared: PreparedBallot) -> None:
         """Sign and seal a prepared ballot; the message waits in the wallet until the box gave a receipt."""
         if prepared.decided:
-            raise InputError("this ballot was audited or cast already; an audited ballot is never signed")
+            raise PersonError("audited")
         prepared.decided = True
         name = prepared.dimension
         dimension, token = self.election.dimension(name), self._token(name)
         format_ = BallotFormat(self.election, dimension)
         ballot = format_.sign(prepared.body, self._one_time(name))
-        message = Envelope(self.election).close(ballot, self._candidate(dimension).sealed)
+        nonce = new_seed()
+        message = Envelope(self.election).close(ballot, nonce, self._candidate(dimension).sealed)
         token |= {"number": int.from_bytes(message[:4], "big"), "message": message.hex()}
-        token |= {"ballot": ballot_name(ballot).hex()}
+        token |= {"ballot": ballot_name(ballot).hex(), "nonce": nonce.hex(), "content": ballot.hex()}
         token.pop("receipt", None)
         self.save()
 
@@ -313,38 +305,30 @@ class Wallet:
         self.save()
 
     def objection(self, name: str) -> bytes:
-        """What the collector needs to add a ballot that has a receipt and is not on the board."""
+        """A ballot with its receipt: the collector adds it if it is not on the board, and it decides a complaint.
+
+        It shows everybody which ballot is this person's, though not what is in it.
+        """
         token = self._token(name)
         if "receipt" not in token:
             raise InputError(f"{name}: there is no receipt of the box")
-        return canonical({"message": token["message"], "signature": token["receipt"]})
+        stated = {"message": token["message"], "signature": token["receipt"], "nonce": token["nonce"]}
+        blob = self._candidate(self.election.dimension(name)).sealed.hex()
+        return canonical({**stated, "ballot": token["content"], "blob": blob})
 
     def check(self, name: str, board: Board) -> Receipt:
         """Whether the ballot is on the board; if not, who dropped it. The board was verified before."""
         token = self._token(name)
         if "ballot" not in token:
-            return Receipt(name, False, "nothing was sent for this dimension")
+            return Receipt(name, False, "not_sent")
         if not board.of("ballots"):
-            return Receipt(name, False, "the ballots are not published yet")
-        format_ = BallotFormat(self.election, self.election.dimension(name))
-        for part in (0, 1):
-            ballots = read_ballots(board.folder / "ballots" / f"{name}.{part}", format_.size)
-            for index, content in enumerate(ballots):
-                if ballot_name(content).hex() == token["ballot"]:
-                    return Receipt(name, True, f"ballot {index + 1:,} of {len(ballots):,} on the board")
-        taken = unhex(receipt_statement(self.message(name))["message"])
-        hashes = read_bytes(board.folder / "received" / "hashes")
-        if taken not in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}:
-            return Receipt(name, False, "the box did not pass the ballot on; its signed receipt is the evidence")
-        return Receipt(name, False, "the box passed the ballot on, and the collector did not publish it; object now")
+            return Receipt(name, False, "not_published")
+        state = state_of(board, name, bytes.fromhex(token["ballot"]), unhex(token["message"]))
+        return Receipt(name, state[0] == "on_board", *state)
 
-    def is_registered(self, board: Board) -> bool:
-        """Whether the register on the board says that this person's row was enrolled."""
-        return is_registered(board, self.state["row"], self.state["code"])
-
-
-def is_registered(board: Board, row: str, code: str) -> bool:
-    """Whether somebody enrolled with the code of a letter: also who never did can check that nobody else did."""
-    hashes = read_bytes(board.folder / "register" / "hashes")
-    leaf = register_leaf(board.election.mid, row, read_code(code))
-    return leaf in {hashes[place : place + 32] for place in range(0, len(hashes), 32)}
+    def enrolment_fault(self, board: Board) -> str | None:
+        """Why the register on the board does not fit this person, who enrolled; None if it does."""
+        if not board.of("register"):
+            return None
+        state = registered(board, self.state["row"], self.state["code"])
+        return None if state == ENROLLED else f"The register: {state}."

@@ -46,9 +46,7 @@ def check_folders(path: Path, chain: Chain, known: set[str], new: str | None, ma
     beside = list(_ledgers_beside(path))
     for other, _, populations in beside:
         if new and normalised(new) in map(normalised, populations):
-            raise InputError(
-                f"{path}: {holds}, and {other.name} beside it does: name that ledger, or give other people another name"
-            )
+            raise InputError(f"{path}: {holds}, and {other.name} beside it does: name that ledger (ledger.file)")
     for manifest, name in named:
         if name not in {chain.name, *(own for _, own, _ in beside)}:
             raise InputError(

@@ -1,10 +1,13 @@
 """Names of populations and cycles as people type them: `Staff`, `staff ` and `staff` are one population.
 
-Two names are the same if they are equal after normalising: composed (NFC), without case, without invisible characters,
-and with one space for every run of spaces. A ledger keeps a population under the name that it was first given.
+Two names are the same if they are equal after normalising: as compatible characters (NFKC: wide letters are letters),
+without case, without invisible characters, and with one space for every run of spaces. A ledger keeps a population
+under the name that it was first given.
 
 >>> normalised(" Staff  2026 ")
 'staff 2026'
+>>> normalised("ＳＴＡＦＦ")
+'staff'
 """
 
 import unicodedata
@@ -28,7 +31,7 @@ def normalised(name: str) -> str:
     """The name by which two spellings are compared."""
     visible = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     # Folding case may decompose letters, so they are composed again afterwards.
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", visible).casefold())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
     return " ".join(folded.split())
 
 

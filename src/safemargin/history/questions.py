@@ -11,10 +11,11 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.history.entries import Entry
+from safemargin.history.names import normalised
 
 
 def about_question(entries: Sequence[Entry], name: str, answers: str) -> tuple[tuple[Entry, ...], str]:
-    """The entries of one question, and `answers` as it is meant for this question.
+    """The entries of one question, however its name is spelt, and `answers` as it is meant for this question.
 
     If people were asked again in a cycle that did not have the question, they were asked again for this one too. A
     release of one question, whose name the ledger does not keep, is taken for this question where there is no other.
@@ -23,12 +24,19 @@ def about_question(entries: Sequence[Entry], name: str, answers: str) -> tuple[t
     is_new = False
     for entry in entries:
         is_new |= entry.answers == "new"
-        if entry.questions and name not in entry.questions:
+        own = _of_question(entry, name)
+        if own is None:
             continue
-        own = entry.questions.get(name, entry)
         found.append(replace(own, answers="new" if is_new else own.answers, questions={}))
         is_new = False
     return tuple(found), "new" if is_new else answers
+
+
+def _of_question(entry: Entry, name: str) -> Entry | None:
+    """What an entry holds of a question; all of it if it is one question."""
+    if not entry.questions:
+        return entry
+    return next((own for each, own in entry.questions.items() if normalised(each) == normalised(name)), None)
 
 
 def check_questions(path: Path, entries: Sequence[Entry], population: str, names: Sequence[str], answers: str) -> None:
@@ -38,7 +46,7 @@ def check_questions(path: Path, entries: Sequence[Entry], population: str, names
         if entry.tables:
             raise InputError(
                 f"{path}: population {population!r}: {entry.cycle!r} was released as one question, and nothing says "
-                "which of these it was; release that question again (data.answer), or give the population another name"
+                "which of these it was; release that question again (data.answer)"
             )
 
 
@@ -46,17 +54,17 @@ def check_one_question(path: Path, entries: Sequence[Entry], population: str, na
     """Raise if the same answers were published as several questions, and none of them is called like this one."""
     first = max((place for place, entry in enumerate(entries) if entry.answers == "new"), default=0)
     for entry in entries[first:] if answers == "kept" else ():
-        if entry.questions and name not in entry.questions:
+        if _of_question(entry, name) is None:
             raise InputError(
                 f"{path}: population {population!r}: {entry.cycle!r} holds several questions, and none is called "
-                f"{name!r}; release it under the name it had then, or give the population another name"
+                f"{name!r}; release it under the name it had then"
             )
 
 
 def new_notes(entries: Sequence[Entry], names: Sequence[str]) -> list[str]:
     """Which questions are new beside earlier ones of the same answers, in words."""
-    known = {name for entry in entries for name in entry.questions}
-    fresh = [name for name in names if name not in known]
+    known = {normalised(name) for entry in entries for name in entry.questions}
+    fresh = [name for name in names if normalised(name) not in known]
     if not known or not fresh:
         return []
     return [

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from safemargin.io.interrupts import interruptible
     from safemargin.io.places import Address, is_address
     from safemargin.io.px import px_rows
+    from safemargin.io.reading.attributes import has_attributes
     from safemargin.io.reading.columns import COUNTS
     from safemargin.io.reading.footnotes import AMOUNT_WORDS
     from safemargin.io.reading.found import load, read_all
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from safemargin.io.reading.values import MONEY
     from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
     from safemargin.io.reading.write import can_write_back, write_back
+    from safemargin.io.respelled import SpellingWarning, respelled, respelled_frame
     from safemargin.io.rows import (
         AMOUNTS,
         MOST_LABELS,
@@ -91,7 +93,8 @@ if TYPE_CHECKING:
         unquoted,
         whole_number,
     )
-    from safemargin.io.scratch import Scratch, new_scratch
+    from safemargin.io.same_labels import plain_label
+    from safemargin.io.scratch import Scratch, new_scratch, scratch_folder
     from safemargin.io.sdmx import tidy_rows
     from safemargin.io.sections import (
         PHRASES,
@@ -99,6 +102,8 @@ if TYPE_CHECKING:
         Distant,
         File,
         Files,
+        Label,
+        Labels,
         Name,
         Names,
         Pair,

@@ -22,6 +22,7 @@ from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, 
 from safemargin.io.files import numbered_lines
 from safemargin.io.reading.sums import total_among as total_by_name
 from safemargin.io.rows import BadText, Sheet, whole_number
+from safemargin.io.same_labels import plain_label
 
 LEADS = ("@", ".")
 TOTAL = "Total"
@@ -108,7 +109,10 @@ def is_combined(sheet: Sheet) -> bool:
     if "sdcStatus" in names or "suppressed" in names or {"freq", "cost", "status"} <= names:
         return True
     texts = (sheet.columns[name] for name in names - {"count", "status"})
-    return "status" in names and any(label.lower() in TOTALS for label in chain.from_iterable(texts))
+    said = {text.strip() for text in sheet.columns.get("status", ())}
+    if not said & (UNSAFE | SAFE | {"suppressed", "exact", "merged", "noised"}) - {""}:
+        return False  # `married`: an axis that happens to be called so
+    return any(label.lower() in TOTALS for label in chain.from_iterable(texts))
 
 
 def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:
@@ -240,7 +244,8 @@ def read_hrc(path: Path) -> list[tuple[int, str]]:
 
 def hrc_parents(path: Path) -> dict[str, str]:
     """The code right above every code of an `.hrc` file that has one."""
-    return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
+    found = _children(read_hrc(path)).items()
+    return {plain_label(child): plain_label(parent) for parent, children in found if parent for child in children}
 
 
 def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Hierarchy:

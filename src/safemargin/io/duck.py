@@ -236,6 +236,8 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
         return f"line {line[1]}: is not valid CSV"
     if "state machine reached an invalid state" in message:
         return "is not valid CSV: line ends are mixed, or quotes stand inside a value"
+    if "could not convert blob to UTF8" in message:
+        return "a column holds bytes that are not UTF-8; store it as text"
     return message.splitlines()[0].removeprefix("Invalid Input Error: ").strip()
 
 
@@ -360,7 +362,8 @@ def _frame_text(column: str, kind: str) -> str:
     if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
         is_whole = f"{column} = trunc({column}) and abs({column}) <= {EXACT_FLOATS}"
         absent = "" if kind.startswith("DECIMAL") else f"when isnan({column}) then null "
-        return f"case {absent}when {is_whole} then {column}::bigint::varchar else {column}::varchar end"
+        # Of values that a file stores once, DuckDB casts all: also those that another case is for.
+        return f"case {absent}when {is_whole} then try_cast({column} as bigint)::varchar else {column}::varchar end"
     return column
 
 

@@ -58,8 +58,9 @@ def px_rows(path: Path) -> list[dict[str, str | None]]:
 
 
 def _count(symbol: str) -> str:
-    """The count as text; nothing where a symbol of dots stands for it."""
-    return "0" if symbol == NOBODY else symbol if symbol.strip(".") else ""
+    """The count as text; nothing where a symbol of dots, or a sign without digits, stands for it."""
+    is_gap = not symbol.strip(".") or (len(symbol) <= 4 and not any(sign.isdigit() for sign in symbol))
+    return "0" if symbol == NOBODY else "" if is_gap else symbol
 
 
 def _cells(path: Path) -> Cells:

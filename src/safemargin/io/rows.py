@@ -215,6 +215,8 @@ class Sheet:
     base: int = 1
     """What its counts are rounded to, where it states a unit."""
     notes: tuple[str, ...] = ()
+    is_observed: bool = False
+    """Whether its rows are observations of a statistics office, of which a suppressed one may be zero."""
 
     def without(self, column: str, value: str) -> "Sheet":
         """The sheet less the rows that hold `value` in `column`."""

@@ -44,7 +44,7 @@ def spelling_notes(column: str, texts: Sequence[str]) -> list[str]:
     for text in texts:
         first = seen.setdefault(same_label(text), text)
         if first != text:
-            notes.append(f"{column}: {first!r} and {text!r} are one category")
+            notes.append(f"{column}: {_shown(first)} and {_shown(text)} are one category")
     cases: dict[str, str] = {}
     for text in seen:
         first = cases.setdefault(text.casefold(), text)
@@ -52,3 +52,8 @@ def spelling_notes(column: str, texts: Sequence[str]) -> list[str]:
             notes.append(f"{column}: {first!r} and {text!r} differ by capitals, and are two categories")
     more = [f"{column}: {len(notes) - MOST_NOTED} more labels like these"] if len(notes) > MOST_NOTED else []
     return [*notes[:MOST_NOTED], *more]
+
+
+def _shown(text: str) -> str:
+    """A label in quotes, with escapes where two forms of a letter would look the same."""
+    return repr(text) if unicodedata.is_normalized("NFC", text) else ascii(text)

@@ -3,21 +3,22 @@
 import atexit
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows: what a killed run left stays until the folder of temporary files is emptied
-    fcntl = None  # type: ignore[assignment]
+from safemargin.core import claimed, is_abandoned, new_private_folder, new_secret
 
 LOCK = ".lock"
 """The file that says that a folder is in use."""
+OURS = "safemargin-"
+"""How the names of all of them begin, so that each command removes what killed runs of any command left."""
 SPILLED = "safemargin-spilled-"
 
 
@@ -26,12 +27,12 @@ class Scratch:
     """A folder that is removed with this value, or when the process ends."""
 
     folder: Path
-    lock: int
-    """Descriptor of the file that says that the folder is in use."""
+    held: ExitStack
+    """What says that the folder is in use."""
     _end: Callable[[], object] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_end", weakref.finalize(self, _leave, self.folder, self.lock))
+        object.__setattr__(self, "_end", weakref.finalize(self, _leave, self.folder, self.held))
 
     def remove(self) -> None:
         """Remove the folder now."""
@@ -41,12 +42,27 @@ class Scratch:
 def new_scratch(prefix: str) -> Scratch:
     """A new folder whose name starts with `prefix`; those that killed runs left are removed."""
     # A killed run cannot remove its own folder, which may hold a whole file of records.
-    _remove_abandoned(prefix)
-    folder = Path(tempfile.mkdtemp(prefix=prefix))  # only its owner may read it
-    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
-    if fcntl is not None:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the process, however it ends
-    return Scratch(folder, lock)
+    place = Path(tempfile.gettempdir())
+    _remove_abandoned(place)
+    # Everybody may write to the folder of temporary files: nobody can take a name that nobody can guess.
+    folder = new_private_folder(place, f"{prefix}{new_secret()[:8]}-")
+    held = ExitStack()
+    try:
+        held.enter_context(claimed(folder, folder / LOCK))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Scratch(folder, held)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A private folder for what has to be a file for a moment."""
+    scratch = new_scratch(f"{OURS}files-")
+    try:
+        yield scratch.folder
+    finally:
+        scratch.remove()
 
 
 @cache
@@ -78,19 +94,19 @@ def _dismiss(waiting: "subprocess.Popen[bytes]") -> None:
     waiting.wait()
 
 
-def _leave(folder: Path, lock: int) -> None:
+def _leave(folder: Path, held: ExitStack) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    os.close(lock)
+    held.close()
 
 
-def _remove_abandoned(prefix: str) -> None:
-    """Remove what killed runs left. A folder in use is locked by its process."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*") if fcntl is not None else ():
+def _remove_abandoned(place: Path) -> None:
+    """Remove what killed runs left. A folder in use belongs to a process that runs, and is locked by it."""
+    for folder in place.glob(f"{OURS}*") if os.name == "posix" else ():
         try:
-            if folder.lstat().st_uid != os.getuid():  # whatever somebody else put there is not ours to open
-                continue
-            with (folder / LOCK).open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            status = folder.lstat()
+            # Whatever somebody else put there is not ours to open.
+            is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+            if is_ours and is_abandoned(folder, folder / LOCK):
                 shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # in use, of somebody else, or gone meanwhile
+        except OSError:  # gone meanwhile
             continue

@@ -47,7 +47,7 @@ def of_observations(sheet: Sheet, count: str) -> Sheet:
     status = [word or ("" if value.strip() else "suppressed") for word, value in zip(said, values, strict=True)]
     notes = [] if PROTECTION in sheet.columns else _notes(sheet)
     counted = {**dimensions, count: values, "status": status}
-    return replace(sheet, columns=counted, base=base, notes=(*sheet.notes, *notes))
+    return replace(sheet, columns=counted, base=base, notes=(*sheet.notes, *notes), is_observed=True)
 
 
 def _has_symbols(sheet: Sheet) -> bool:

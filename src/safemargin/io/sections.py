@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -20,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from safemargin.core import exact_number
 from safemargin.io.places import Address, is_address, without_secrets
 from safemargin.io.rows import LONGEST_VALUE
+from safemargin.io.same_labels import plain_label
 
 PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",
@@ -116,7 +118,10 @@ def _share(value: object) -> Fraction:
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
-Pair = Annotated[tuple[Name, Name], Field(strict=False)]
+Label = Annotated[Name, AfterValidator(plain_label)]
+"""A category or an option, as labels of tables are read."""
+Labels = Annotated[tuple[Label, ...], Field(min_length=1, strict=False)]
+Pair = Annotated[tuple[Label, Label], Field(strict=False)]
 File = Annotated[Path, BeforeValidator(placed, json_schema_input_type=str)]
 Distant = Annotated[Address, PlainValidator(_address, json_schema_input_type=str)]
 Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]

@@ -38,9 +38,18 @@ def excel_library(path: Path) -> Any:
         raise InputError(f"{path}: needs python_calamine; install it with: pip install 'safemargin[excel]'") from None
 
 
+OLD = b"\xd0\xcf\x11\xe0"
+"""How files of Excel before 2007, and encrypted workbooks, begin."""
+
+
 def check_workbook(path: Path) -> None:
     """Refuse a workbook that unpacks to more than any table would, or whose cells lie far apart."""
     try:
+        with path.open("rb") as file:
+            start = file.read(512).lstrip()
+        if start.startswith(OLD) or start[:1] == b"<":
+            kind = "an old workbook" if start.startswith(OLD) else "a page of the web"
+            raise InputError(f"{path}: is {kind}; open it in a spreadsheet and save it as .xlsx or CSV")
         with zipfile.ZipFile(path) as packed, path.open("rb") as file:
             size = path.stat().st_size
             parts = packed.infolist()

@@ -2,10 +2,8 @@
 
 import csv
 import io
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -15,6 +13,7 @@ from safemargin.io.folder import json_bytes
 from safemargin.io.interrupts import interruptible
 from safemargin.io.px import px_bytes
 from safemargin.io.rows import is_formula, quoted
+from safemargin.io.scratch import scratch_folder
 from safemargin.io.sdmx import observations
 
 
@@ -62,11 +61,11 @@ def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
     columns = list(rows[0])
     types = {"count": "BIGINT", "people": "BIGINT"}
     declared = ", ".join(f"{quoted(name)} {types.get(name, 'VARCHAR')}" for name in columns)
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database, interruptible(database):
+    with scratch_folder() as folder, duckdb.connect() as database, interruptible(database):
         database.execute(f"CREATE TABLE tidy ({declared})")
         marks = ", ".join("?" for _ in columns)
         database.executemany(f"INSERT INTO tidy VALUES ({marks})", [[row[name] for name in columns] for row in rows])
-        path = Path(folder) / "tidy.parquet"
+        path = folder / "tidy.parquet"
         database.execute("COPY tidy TO ? (FORMAT parquet)", [str(path)])
         return path.read_bytes()
 

@@ -7,6 +7,7 @@ import typer
 
 import safemargin.noise as api
 from safemargin import ui
+from safemargin.core import InputError
 from safemargin.io import axes, check_folder, hierarchies
 from safemargin.samplers import Missed
 from safemargin.ui import command, show_with_page
@@ -54,13 +55,17 @@ def ptable(
     file: Annotated[Path | None, typer.Option("--out", help="Write the table to this file.")] = None,
     form: Annotated[str, typer.Option("--form", help="Form of the file: r, tau-argus, ons or parts.")] = "r",
     modulus: Annotated[int, typer.Option("--modulus", help="Keys of the form ons are below this.")] = 256,
+    cells: Annotated[
+        str | None, typer.Option("--cells", help="Two counts that are printed with their total: delta of the three.")
+    ] = None,
     as_json: ui.Json = False,
 ) -> None:
     """Make, read or convert a p-table: how likely each noise is on each count, and its privacy guarantee.
 
     Example: safemargin noise ptable --variance 2 --bound 5 --js 0 --out ptable.csv
     """
-    result = api.ptable(variance, bound, js, compatible, free or (), ptable, biased)
+    pair = None if cells is None else _two_counts(cells)
+    result = api.ptable(variance, bound, js, compatible, free or (), ptable, biased, pair)
     if file is not None:
         result.write(file, form, modulus)
     if as_json:
@@ -129,6 +134,13 @@ def perturb(
     result.show(ui.out)
     for file in files:
         ui.say(ui.out, file)
+
+
+def _two_counts(text: str) -> tuple[int, int]:
+    counts = ui.parse_integers(text)
+    if len(counts) != 2:
+        raise InputError(f"cells = {text}: give two counts, e.g. 7,4")
+    return counts[0], counts[1]
 
 
 def _note_missed(missed: tuple[Missed, ...]) -> None:

@@ -28,7 +28,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-from safemargin.io import ConfigSection, dotted_key, parse_toml, read_text, shown_value, twice_in
+from safemargin.io import ConfigSection, dotted_key, parse_toml, plain_label, read_text, shown_value, twice_in
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def _breakdown(value: object) -> Variable:
     if isinstance(value, list):
         if not all(isinstance(name, str) and name for name in value):
             raise _rule("categories must be texts that are not empty")
+        value = [plain_label(name) for name in value]
         if (twice := twice_in(value)) is not None:
             raise _rule("lists {name} twice", name=repr(twice))
         categories, sizes = tuple(value), [len(value)]

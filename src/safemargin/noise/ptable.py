@@ -1,7 +1,7 @@
 """p-tables: made by largest entropy, read from a file, or converted; with the privacy guarantee of each."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from safemargin.samplers import (
     readings,
     reference_ptable,
     request,
+    together_delta,
     without_js,
 )
 from safemargin.samplers import ptable as make_ptable
@@ -29,6 +30,7 @@ from safemargin.samplers import ptable as make_ptable
 DELTAS = (0.1, 0.01)
 EPSILONS = (0.5, 1.0, 2.0)
 MOST_LISTED = 30
+MOST_COUNT = 10**9
 MOST_NOISE = 6
 """Largest bound with a column per noise value."""
 
@@ -39,6 +41,8 @@ class NoiseLaws(ui.Result):
 
     table: PTable | KeyTable
     missed: tuple[Missed, ...] = ()
+    cells: tuple[int, int] | None = None
+    """Two counts that are printed with their total, whose joint guarantee is asked for."""
 
     @cached_property
     def laws(self) -> PTable:
@@ -70,8 +74,16 @@ class NoiseLaws(ui.Result):
                 "epsilon": {f"{delta:g}": epsilon_at(self.laws, delta) for delta in DELTAS},
                 "epsilon_without_js": {f"{DELTAS[-1]:g}": epsilon_at(plain, DELTAS[-1])} if plain else None,
                 "delta": {f"{epsilon:g}": delta_at(self.laws, epsilon) for epsilon in EPSILONS},
+                **({} if self.cells is None else {"together": {"cells": list(self.cells), "delta": self.together}}),
             },
         }
+
+    @cached_property
+    def together(self) -> dict[str, float]:
+        """Delta of two counts and their total together, by epsilon."""
+        if self.cells is None:
+            return {}
+        return {f"{epsilon:g}": together_delta(self.laws, self.cells, epsilon) for epsilon in EPSILONS}
 
     def to_report(self) -> ui.Report:
         return ui.Report("p-table", ui.Grid(*self._grid(), most=MOST_LISTED), *self._lines())
@@ -103,6 +115,12 @@ class NoiseLaws(ui.Result):
         ]
         if (plain := without_js(self.laws)) is not None:
             lines.append(f"Without js = {self.laws.js}: {_loss(plain, DELTAS[-1])} at delta {DELTAS[-1]:g}.")
+        if self.cells is not None:
+            deltas = ", ".join(f"{delta:.3g} at epsilon {epsilon}" for epsilon, delta in self.together.items())
+            lines.append(
+                f"One person more or less in one of two cells of {self.cells[0]:,} and {self.cells[1]:,}, printed with "
+                f"their total, with keys that add up: delta {deltas}."
+            )
         return lines
 
     def _grid(self) -> tuple[list[str], list[list[str]]]:
@@ -133,12 +151,29 @@ def ptable(
     free: Collection[int] = (),
     file: Path | str | PTable | KeyTable | None = None,
     biased: bool = False,
+    cells: tuple[int, int] | None = None,
 ) -> NoiseLaws:
     """Make a p-table from a variance and a bound, or read it from a file of R, tau-ARGUS or the ONS.
 
     No number from 1 to `js` is printed. `compatible` makes the numbers of the R package ptable, where `free` are the
-    counts with its option `mono` off. A table read from a file must have mean 0 unless `biased`.
+    counts with its option `mono` off. A table read from a file must have mean 0 unless `biased`. With `cells`, two
+    counts that are printed with their total, the guarantee is also that of the three together.
     """
+    if cells is not None and not all(0 <= count <= MOST_COUNT for count in cells):
+        raise InputError(f"cells = {cells[0]},{cells[1]}: counts must be from 0 to {MOST_COUNT:,}")
+    made = _made(variance, bound, js, compatible, free, file, biased)
+    return replace(made, cells=cells)
+
+
+def _made(
+    variance: float | str | None,
+    bound: int | None,
+    js: int,
+    compatible: bool,
+    free: Collection[int],
+    file: Path | str | PTable | KeyTable | None,
+    biased: bool,
+) -> NoiseLaws:
     if isinstance(file, PTable | KeyTable):
         return NoiseLaws(file)
     if file is not None:
@@ -153,8 +188,8 @@ def ptable(
     if free and not compatible:
         raise InputError("free needs compatible: otherwise no count is held to be monotone")
     if compatible:
-        made = reference_ptable(wanted, free)
-        return NoiseLaws(made, fallen_short(made, wanted))
+        table = reference_ptable(wanted, free)
+        return NoiseLaws(table, fallen_short(table, wanted))
     return NoiseLaws(*make_ptable(wanted))
 
 

@@ -271,7 +271,9 @@ class CountedStatistic:
         self.columns = tuple(programme.variables[v].levels[level - 1] for v, level in levels)
         # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
         hashed = partial(record_keys, secret=secret)
-        records = read_cells(data, RecordColumns(self.columns, id=identity), hashed=hashed if identity else None)
+        known = {programme.variables[v].levels[level - 1]: programme.variables[v].categories for v, level in levels}
+        asked = RecordColumns(self.columns, id=identity)
+        records = read_cells(data, asked, hashed=hashed if identity else None, known=known)
         self.people, self.keys = records.counts, records.keys
         texts = [[row[column] for row in records.labels] for column in range(len(levels))]
         coded = [_coded(data, programme.variables[v], level, texts[n]) for n, (v, level) in enumerate(levels)]

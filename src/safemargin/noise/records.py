@@ -1,5 +1,6 @@
 """Records with keys: how many there are in every combination of categories, and the sums of their keys."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, Progress, frozen, no_progress
-from safemargin.io import DuckSource, SparkSource, check_columns, check_labels, open_records
+from safemargin.io import DuckSource, SparkSource, check_columns, check_labels, open_records, respelled
 from safemargin.noise.columns import COUNT_MOST, WEIGHT_MOST, RecordColumns, reasons
 from safemargin.noise.records_spark import Hash, sum_cells
 from safemargin.samplers import DECIMAL, HASHED, KeyForm
@@ -42,10 +43,12 @@ def read_cells(
     progress: Progress = no_progress,
     engine: str = "duckdb",
     master: str | None = None,
+    known: Mapping[str, Sequence[str]] | None = None,
 ) -> KeyedRecords:
     """The cells of records: keys are in a column, written as `form` says, or `hashed` makes them from ids.
 
-    With the engine `spark`, all of that is done on the cluster `master`.
+    With the engine `spark`, all of that is done on the cluster `master`. Labels that look the same are one, spelled as
+    in `known` where that has them.
     """
     source = open_records(data, engine, master)
     if not isinstance(source, DuckSource | SparkSource):
@@ -58,8 +61,10 @@ def read_cells(
     if isinstance(source, SparkSource):
         progress("summing keys in Spark")
         summed = sum_cells(source, columns, form, hashed)
-        return _keyed(summed.cells, summed.weights, summed.columns, summed.form)
+        cells = respelled(summed.cells, columns.axes, known)
+        return _keyed(cells, summed.weights, summed.columns, summed.form)
     check_columns(path, source.fields, columns.all)
+    source = respelled(source, columns.axes, known)
     with source.connected() as database:
         for column, rule, reason in _rules(source, columns, form):
             _refuse(database, source, column, rule, reason)

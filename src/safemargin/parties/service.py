@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -11,11 +12,14 @@ from typing import Generic, TypeVar
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from safemargin.core import system_below
 
 STALLED = 30.0
-"""Seconds within which the next part of a message must come."""
+"""Seconds within which the head of a request, and each next part of a message, must come."""
+SLOWEST = 1024
+"""Bytes per second that a message has to arrive with, after that."""
 WAITING, CONCURRENT = 5_000, 400
 """Messages that may wait, and connections at one time; more are refused and can be sent again."""
 BATCH = 500
@@ -83,10 +87,10 @@ class BatchQueue(Generic[Message, Answer]):
 async def read_body(request: Request, most: int) -> bytes | None:
     """The body; None if it is longer than `most`, which is noticed before the rest is read.
 
-    A sender that sends no part for `STALLED` seconds causes a `TimeoutError`.
+    A sender that sends no part for `STALLED` seconds, or less than `SLOWEST`, causes a `TimeoutError`.
     """
     parts: list[bytes] = []
-    length, stream = 0, request.stream()
+    length, stream, started = 0, request.stream(), time.monotonic()
     while True:
         try:
             part = await asyncio.wait_for(anext(stream), STALLED)
@@ -96,6 +100,37 @@ async def read_body(request: Request, most: int) -> bytes | None:
         length += len(part)
         if length > most:
             return None
+        if time.monotonic() - started > STALLED + length / SLOWEST:
+            raise TimeoutError
+
+
+class PromptProtocol(H11Protocol):
+    """Connections whose requests begin soon: few that send nothing, or a sign now and then, would keep others out."""
+
+    _end: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)  # type: ignore[arg-type]  # of the server, which is a transport
+        self._end = self.loop.call_later(STALLED, self.transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of what begins, and no longer for what has its head."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._end is None:
+            self._end = self.loop.call_later(STALLED, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is awaited any more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _stop_waiting(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
 
 
 def run_service(app: Starlette, host: str, port: int, tls: tuple[Path, Path] | None) -> None:
@@ -103,6 +138,7 @@ def run_service(app: Starlette, host: str, port: int, tls: tuple[Path, Path] | N
     certificate, secret = map(str, tls) if tls else (None, None)
     uvicorn.run(
         app,
+        http=PromptProtocol,
         host=host,
         port=port,
         log_level="error",

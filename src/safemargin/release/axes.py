@@ -22,6 +22,7 @@ from safemargin.io import (
     check_columns,
     check_labels,
     hrc_parents,
+    plain_label,
     read_sheet,
 )
 from safemargin.release.coding import Coding, coded
@@ -158,7 +159,8 @@ def read_hierarchy(path: Path) -> dict[str, str]:
     sheet = read_sheet(path)
     check_columns(path, sheet.columns, ("child", "parent"))
     parents: dict[str, str] = {}
-    for row, (child, parent) in enumerate(zip(sheet.columns["child"], sheet.columns["parent"], strict=True)):
+    columns = (map(plain_label, sheet.columns[name]) for name in ("child", "parent"))
+    for row, (child, parent) in enumerate(zip(*columns, strict=True)):
         if not child:
             raise sheet.fault(row, "child", "is empty")
         if parents.get(child, parent) != parent:

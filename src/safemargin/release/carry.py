@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from safemargin import checker
 from safemargin.bounds import ShownCells, System, build_system, further_tables
-from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin
+from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
 from safemargin.release.decide.possible_tables import only_table
 from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Plan
@@ -82,7 +83,8 @@ def _completed(
     ]
     if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
-    shown = ShownCells(known, publication.tables, fields["checked"], secrets, plan.target)
+    sets = checker.proved_sets(fields["checked"], carried.schema.names)
+    shown = ShownCells(known, publication.tables, sets, secrets, plan.target)
     order = _rows_in(carried, known)
     tables = [table.counts[order][:, : known.free].ravel() for table in carried.tables]
     moves = []
@@ -99,14 +101,14 @@ def _completed(
 
 def _rows_in(carried: Carried, known: System) -> IntArray:
     """The row of the roll of every profile of a system."""
-    names, axes = carried.schema.names, carried.schema.axes
-    columns = [names.index(axis) for axis in known.axes]
-    row_of = {
-        tuple(axes[c].categories[codes[c]] for c in columns): row
-        for row, codes in enumerate(carried.roll.codes.tolist())
-    }
-    profiles = known.codes.tolist()
-    return np.array(
-        [row_of[tuple(known.categories[a][code] for a, code in enumerate(codes))] for codes in profiles],
-        dtype=np.int64,
-    )
+    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in known.axes]
+    columns = [carried.schema.names.index(name) for name in known.axes]
+    codes = [
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[known.codes[:, own]]
+        for own, (axis, labels) in enumerate(zip(axes, known.categories, strict=True))
+    ]
+    sizes = [len(axis.categories) for axis in axes]
+    rows = row_keys(carried.roll.codes[:, columns], sizes)
+    order = np.argsort(rows)
+    places: IntArray = order[np.searchsorted(rows[order], row_keys(np.stack(codes, axis=1), sizes))]
+    return places

@@ -20,7 +20,21 @@ from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.io import PHRASES, ConfigSection, Distant, File, Files, Name, Names, Pair, distinct, explain
+from safemargin.io import (
+    PHRASES,
+    ConfigSection,
+    Distant,
+    File,
+    Files,
+    Label,
+    Labels,
+    Name,
+    Names,
+    Pair,
+    distinct,
+    explain,
+    plain_label,
+)
 from safemargin.release.coding import Coding, Edge, band_names
 from safemargin.release.option_columns import OptionColumns
 from safemargin.release.question_sections import Tied
@@ -73,12 +87,13 @@ def _as_tuple(value: object) -> object:
 
 
 Distinct = Annotated[Names, AfterValidator(distinct)]
+Categories = Annotated[Labels, AfterValidator(distinct)]
 Answers = Annotated[
     tuple[Name, ...] | Name,
     Field(union_mode="left_to_right"),
     BeforeValidator(_as_tuple, json_schema_input_type=list[str] | str),
 ]
-_LIST: TypeAdapter[tuple[str, ...]] = TypeAdapter(Distinct)
+_LIST: TypeAdapter[tuple[str, ...]] = TypeAdapter(Categories)
 SKIP = "skip"
 """The value of `blank` with which people without an answer are not counted."""
 
@@ -97,9 +112,10 @@ def _options(value: object) -> tuple[str, ...] | OptionColumns | None:
 
 Options = Annotated[
     tuple[str, ...] | OptionColumns | None,
-    PlainValidator(_options, json_schema_input_type=Distinct | OptionColumns | None),
+    PlainValidator(_options, json_schema_input_type=Categories | OptionColumns | None),
 ]
-Values = Annotated[tuple[str, ...], Field(min_length=1, strict=False), BeforeValidator(_listed)]
+Value = Annotated[str, AfterValidator(plain_label)]
+Values = Annotated[tuple[Value, ...], Field(min_length=1, strict=False), BeforeValidator(_listed)]
 Bands = Annotated[tuple[Edge, ...], PlainValidator(_edges, json_schema_input_type=list[float | date])]
 Day = Annotated[date | None, PlainValidator(_day, json_schema_input_type=date)]
 
@@ -146,7 +162,7 @@ class DataSection(ConfigSection):
         default=False,
         description='whether the options are a scale, in their order; "wide" protects each half with the middle, too',
     )
-    blank: Name | None = Field(
+    blank: Label | None = Field(
         default=None,
         description='"skip": people without an answer are not counted; or the option that an empty answer counts as',
     )
@@ -155,11 +171,11 @@ class DataSection(ConfigSection):
     )
     missing: Values = Field(default=("",), description='values that mean no answer or no category, as in ["?", "NA"]')
     skip: Mapping[Name, Values] = Field(default={}, description='rows to skip, as in {vote = ["spoilt"]}')
-    contest: Mapping[Name, str] = Field(default={}, description='the rows to keep, as in {office = "Mayor"}')
+    contest: Mapping[Name, Value] = Field(default={}, description='the rows to keep, as in {office = "Mayor"}')
     contests: Name | None = Field(
         default=None, description="column that names the contest of a row; each is a question (also: contest = COLUMN)"
     )
-    labels: Mapping[Name, Name] = Field(default={}, description='answers as they are published, as in {1 = "yes"}')
+    labels: Mapping[Label, Label] = Field(default={}, description='answers as they are published, as in {1 = "yes"}')
     encoding: Name | None = Field(default=None, description="of a CSV file that is not UTF-8, such as cp1252")
     decimal: Literal[".", ","] = Field(default=".", description="decimal sign of numbers in the data")
 
@@ -239,38 +255,38 @@ class AxisSection(ConfigSection):
     """How one axis is read; its key is its name."""
 
     column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
-    categories: Distinct | None = Field(
+    categories: Categories | None = Field(
         default=None, description="allowed categories in order; default: those seen, sorted"
     )
     label: Name | None = Field(
         default=None, description="what the axis is called in tables and pages; default: its key"
     )
-    labels: Mapping[Name, Name] = Field(
+    labels: Mapping[Label, Label] = Field(
         default={}, description='categories as they are published, as in {M = "Men"}; equal labels become one category'
     )
     bands: Bands = Field(default=(), description="lowest number or date of each band but the first, as in [18, 30, 65]")
     age_on: Day = Field(default=None, description="day of the age in years, where the column holds dates of birth")
-    missing: Name | None = Field(
+    missing: Label | None = Field(
         default=None, description="category of rows without one (data.missing); without it, they are an error"
     )
     ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
-    parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
+    parents: Mapping[Label, Label] | None = Field(default=None, description="category = wider area it lies in")
     levels: Distinct | None = Field(default=None, description="columns with wider areas, from fine to coarse")
     hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent, or an .hrc file")
     hierarchies: Files | None = Field(default=None, description="further hierarchies of the same categories")
     apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
         default=(), description="pairs of categories that are never merged into one group"
     )
-    keep: Annotated[tuple[Name, ...], Field(strict=False)] = Field(
+    keep: Annotated[tuple[Label, ...], Field(strict=False)] = Field(
         default=(), description="categories that are never merged with others"
     )
-    join: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
+    join: Annotated[tuple[Labels, ...], Field(strict=False)] = Field(
         default=(), description='categories that are always counted as one, as in [["North", "South"]]'
     )
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="noise every count of the axis, at this cost per person"
     )
-    weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
+    weights: Mapping[Label, int] = Field(default={}, description="category = what it is worth per person; default 1")
 
     @field_rule("weights")
     @classmethod

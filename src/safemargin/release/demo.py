@@ -5,7 +5,6 @@ Nobody in it exists. `docs/demo.md` says what is in it and why.
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
@@ -18,8 +17,9 @@ from safemargin.core import (
     IntArray,
     OutputError,
     numpy_generator,
+    write_whole,
 )
-from safemargin.io import interruptible, literal
+from safemargin.io import interruptible, literal, scratch_folder
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))
@@ -110,10 +110,10 @@ def write_city(folder: Path, people: int = 500_000, seed: int = 2026) -> Path:
         if project.exists() and project.read_text(encoding="utf-8") != PROJECT:
             raise OutputError(f"{project} is another project; name an empty folder")
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as draft:
-            _write_parquet(simulate(people, numpy_generator(seed)), Path(draft, "voters.parquet"))
-            Path(draft, "voters.parquet").replace(folder / "voters.parquet")
-        project.write_text(PROJECT, encoding="utf-8")
+        with scratch_folder() as draft:
+            _write_parquet(simulate(people, numpy_generator(seed)), draft / "voters.parquet")
+            write_whole(folder / "voters.parquet", (draft / "voters.parquet").read_bytes())
+        write_whole(project, PROJECT.encode())
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{folder}: the city could not be written ({error})") from error
     return project

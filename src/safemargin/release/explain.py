@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from safemargin.bounds import SourceFile, infer, prove_intervals
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
-from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of
+from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of, scratch_folder
 from safemargin.release.plan import Evidence, Plan, Rejected
 
 MOST_COUNTS = 2_000
@@ -38,8 +37,8 @@ def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[
         while f"{stem}/certificate.json" in files:
             stem = f"{stem}_"
         # A folder for each: `verify` refuses files that the certificate does not speak about.
-        with TemporaryDirectory() as folder:
-            desk = EvidenceWriter(Path(folder), orders)
+        with scratch_folder() as folder:
+            desk = EvidenceWriter(folder, orders)
             sources = [desk.write("table", other) for other in (*publication.tables, margin)]
             sources += [desk.write("roll", roll), *(desk.write("fact", fact) for fact in known)]
             document = desk.prove(sources, tuple(alternative.refusal.cell), plan)

@@ -150,6 +150,7 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         for draft, own in zip(drafts, inputs.each, strict=True)
     ]
     fields = combined_fields([question.name for question in battery.questions], each, certificate.rule, project.title)
+    certificate = replace(certificate, earlier=fields["earlier"]["held"])
     if certificate.certified:
         certificate = replace(certificate, statement=fields["statement"])
     first = drafts[0].plan

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         simulated_keys,
     )
     from safemargin.samplers.checks import LARGEST_BOUND, at_least, inside, positive, share, variance_within
+    from safemargin.samplers.keys_together import together_delta
     from safemargin.samplers.max_entropy import bounded_law, tilted
     from safemargin.samplers.mechanisms import SAMPLERS, DiscreteGaussian, Geometric, RoundedLaplace, chosen_sampler
     from safemargin.samplers.privacy import delta_at, epsilon_at, guarantee, readings

@@ -17,13 +17,14 @@ from safemargin.io import (
     ReadTable,
     count_column,
     doubt_lines,
+    has_attributes,
     is_plain,
     read_all,
     read_sheet,
     suffix,
 )
 
-NOT_FOUND = (".tab", ".px")
+NOT_FOUND = (".tab",)
 """Formats that have no form but their own."""
 
 
@@ -56,7 +57,9 @@ def _is_tidy(source: object, count: str | None) -> bool:
     counted = count or count_column(tuple(sheet.columns))
     if any(JOINER in text for name, texts in sheet.columns.items() if name != counted for text in set(texts)):
         return False  # groups of several categories, which others may list once more
-    return counted is not None and is_plain(sheet, counted) and len(sheet.columns) > 1
+    if counted is None or has_attributes(sheet.columns, {counted, "status"}):
+        return False
+    return is_plain(sheet, counted) and len(sheet.columns) > 1
 
 
 def lattice_of(read: ReadTable) -> Lattice:

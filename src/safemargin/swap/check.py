@@ -30,6 +30,7 @@ from safemargin.guarantees import (
     stratum,
     swap_epsilon,
     universe,
+    visible_epsilon,
 )
 from safemargin.swap.pair_law import targeted_law
 
@@ -54,10 +55,14 @@ WAYS = (*PERMUTED, *LAWS)
 
 @dataclass(frozen=True)
 class SwapCheck(ui.Result):
-    """The exact loss of swapping on one stratum; `claimed` is the epsilon of Theorem 1, None where it says nothing."""
+    """The exact loss of swapping on one stratum; `claimed` is the epsilon of Theorem 1, None where it says nothing.
+
+    `stated` is the larger epsilon that `swap --no-vacuous` states for its own way to swap.
+    """
 
     checked: Checked[Any, Any]
     claimed: float | None
+    stated: float | None = None
 
     @property
     def verdict(self) -> Holds | None:
@@ -77,6 +82,7 @@ class SwapCheck(ui.Result):
             "verdict": "unknown" if self.verdict is None else str(self.verdict),
             "loss": ui.finite(self.loss),
             "claimed": None if self.claimed is None else ui.finite(self.claimed),
+            **({} if self.stated is None else {"stated": ui.finite(self.stated)}),
             "data_sets": sum(loss.size for loss in losses),
             "neighbours": sum(loss.neighbours for loss in losses),
             "witness": None
@@ -100,6 +106,9 @@ class SwapCheck(ui.Result):
         else:
             verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[self.checked.verdict]
             lines.append(f"The guarantee of epsilon {_shown(self.claimed)} {verb}.")
+        if self.stated is not None:
+            holds = "holds" if self.loss <= self.stated else "is violated"
+            lines.append(f"`swap --no-vacuous` states another one, epsilon {_shown(self.stated)}, which {holds}.")
         if size < 2:
             lines.append("The margins leave one data set only: they disclose everything, and nothing is protected.")
         elif not any(loss.neighbours for loss in losses):
@@ -154,7 +163,10 @@ def check(
     factor, claimed = _theorem_1(given[0], [record for record in start if record[0] not in imputed])
     distance = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
     checked = check_laws(laws, {"stratum": data}, distance, lambda _: factor if same else None)
-    return SwapCheck(checked, claimed if same else None)
+    moved = [record for record in start if record[0] not in imputed]
+    largest = len(moved) if len(set(moved)) > 1 else 0
+    stated = visible_epsilon(given[0], largest) if same and variant == "no-vacuous" else None
+    return SwapCheck(checked, claimed if same else None, stated)
 
 
 def _theorem_1(rate: Fraction, records: Sequence[object]) -> tuple[Fraction | None, float]:

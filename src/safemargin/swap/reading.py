@@ -21,6 +21,7 @@ from safemargin.io import (
     new_scratch,
     open_source,
     quoted,
+    respelled,
 )
 from safemargin.swap.permutation import CellRates, Exchange, Rates, Strata, Stratified, swap, swap_visibly
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
@@ -127,6 +128,7 @@ def opened(
         raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
     source = _duck_source(path)
     with connected(path) as database:
+        source = respelled(source, (*swapped, *match, *(source.columns if hold is None else hold), *loose))
         added = more(source, database)
         strict, scan = _roles_of(path, source, tuple(swapped), tuple(match), hold, household, database, added)
         kept = tuple(name for name in strict.match if name not in loose)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from safemargin.core import InputError, IntArray, OutputError, Progress
-from safemargin.io import SparkFrame, SparkSource, open_counts, open_parts, quiet
+from safemargin.io import SparkFrame, SparkSource, open_counts, open_parts, quiet, respelled_frame
 from safemargin.swap.permutation import Exchange, Strata, Stratified, strata, swap
 from safemargin.swap.tables import MANY, Roles, TableError, check_exchange
 
@@ -64,6 +64,7 @@ def swap_in_spark(source: SparkSource, roles: Roles, rate: Rate, out: Path, form
             *(tuple(f"{k}{n}" for n in range(len(listed))) for k, listed in zip("mhs", names, strict=True))
         )
         named = zip((*roles.match, *roles.hold, *roles.swap), columns.all, strict=True)
+        table = respelled_frame(table, (*roles.match, *roles.hold, *roles.swap))
         records = table.frame.selectExpr(*(f"{table.column(name)} as {key}" for name, key in named), "odd")
         progress("counting records")
         cells, counted, varies = _counted(table, records, columns)

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, OutputError, numpy_generator
+from safemargin.core import InputError, OutputError, numpy_generator, owner, remove_parts, write_whole
 from safemargin.io import interruptible, literal
 
 SEX = ("f", "m")
@@ -106,11 +106,17 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
                 f"select block, 'communal' as tenure, {limits} from homes join named using (place) order by block",
                 folder / "homes.parquet",
             )
-        path.write_text(PROJECT, encoding="utf-8")
+        write_whole(path, PROJECT.encode())
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{folder}: the country could not be written ({error})") from error
     return path
 
 
 def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
-    database.execute(f"copy ({query}) to {literal(str(path))} (format parquet)")
+    remove_parts(path)
+    part = path.with_name(f".{path.name}.part-{owner()}")
+    try:
+        database.execute(f"copy ({query}) to {literal(str(part))} (format parquet)")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

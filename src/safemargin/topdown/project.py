@@ -15,12 +15,15 @@ from safemargin.core import InputError, exact_number, rounded
 from safemargin.io import (
     ConfigSection,
     File,
+    Label,
+    Labels,
     Name,
     Names,
     Share,
     check_columns,
     explain,
     parse_toml,
+    plain_label,
     read_sheet,
     read_text,
     twice_in,
@@ -75,7 +78,7 @@ class GroupingSection(ConfigSection):
     """Categories of an attribute merged into groups, stated here or in a file with a row per category."""
 
     of: Name = Field(description="one of the attributes")
-    groups: Mapping[Name, Names] | None = Field(default=None, description="categories by group")
+    groups: Mapping[Label, Labels] | None = Field(default=None, description="categories by group")
     file: File | None = Field(
         default=None, description="CSV file with a column of the attribute and one of the grouping"
     )
@@ -118,7 +121,7 @@ class BoundsSection(FileSection):
     each: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
         default=None, description="the least and the most people in a unit"
     )
-    free: Mapping[Name, Names] = Field(default={}, description="categories of people who need not be in a unit")
+    free: Mapping[Name, Labels] = Field(default={}, description="categories of people who need not be in a unit")
 
     @model_rule(mode="after")
     def _units_have_people(self) -> Self:
@@ -150,11 +153,11 @@ class TopDownProject(ConfigSection):
     title: str = Field(default="", description="what the release is called")
     data: PeopleSection
     spine: SpineSection
-    attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
+    attributes: Mapping[Name, Labels] = Field(min_length=1, description="categories by column")
     groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories to count by")
     budget: BudgetSection
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
-    zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
+    zeros: Annotated[tuple[Mapping[Name, Labels], ...], Field(strict=False)] = ()
     bounds: Annotated[tuple[BoundsSection, ...], Field(strict=False)] = ()
     earlier: Annotated[tuple[EarlierSection, ...], Field(strict=False)] = ()
     tables: TablesSection = TablesSection()
@@ -294,7 +297,8 @@ def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
     sheet = read_sheet(path)
     check_columns(path, sheet.columns, (of, name))
     groups: dict[str, list[str]] = {}
-    for row, (category, group) in enumerate(zip(sheet.columns[of], sheet.columns[name], strict=True)):
+    columns = (map(plain_label, sheet.columns[each]) for each in (of, name))
+    for row, (category, group) in enumerate(zip(*columns, strict=True)):
         if not category or not group:
             raise InputError(f"{path}: {sheet.place(row)}: a category or its group is missing")
         groups.setdefault(group, []).append(category)

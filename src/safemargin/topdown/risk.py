@@ -5,6 +5,12 @@ attributes takes the published table for records, looks up those that match, and
 them agree. How often that is right says how far a table can be read as the records; it is no measure of a guarantee.
 Who could be stated by what is typical of everybody is not counted: only people whose attribute is not the most frequent
 one of those who share the known attributes.
+
+Names (Eq. 13 of Bach, Eurostat 2020): the onlooker also has a file with the name, area and known attributes of
+everybody, which is the most that any outside file can hold. A record of the table is given a name where it is the only
+one with its area and known attributes in the table, and one person of the file has them. `rebuilt` counts records of
+the table that are records of the data, `named` the links, `named_rightly` those whose record is that person's. So the
+rate of re-identification is the share that was rebuilt times the share of these that were matched with the right name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +22,12 @@ from safemargin import ui
 from safemargin.core import BoolArray, FloatArray, InputError, IntArray
 from safemargin.topdown.attributes import Attributes, MarginQuery
 
-CAPTION = "How often a statement is right, against the error of a count, by method; equal error is one column"
+CAPTION = (
+    "How often a statement is right, and how many people get their name, against the error of a count; equal error is "
+    "one column"
+)
 COLUMNS = ("method", "error of a count", "not typical", "stated", "rightly", "of statements")
+NAMES = ("method", "error of a count", "rebuilt", "matched, of these", "named rightly", "of names given")
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,30 @@ class MethodRisk:
     people: int
     stated: int
     right: int
+    everybody: int = 0
+    rebuilt: int = 0
+    named: int = 0
+    named_rightly: int = 0
+
+    @property
+    def rebuilt_share(self) -> float:
+        """Records of the data that the table has, of all (r_recon)."""
+        return self.rebuilt / self.everybody if self.everybody else 0.0
+
+    @property
+    def matched_share(self) -> float:
+        """Rebuilt records that get the right name, of all that are rebuilt (r_match)."""
+        return self.named_rightly / self.rebuilt if self.rebuilt else 0.0
+
+    @property
+    def named_share(self) -> float:
+        """People who are given their name, of all: the product of both."""
+        return self.named_rightly / self.everybody if self.everybody else 0.0
+
+    @property
+    def naming_precision(self) -> float:
+        """Right names of all names that are given."""
+        return self.named_rightly / self.named if self.named else 0.0
 
     @property
     def share(self) -> float:
@@ -51,7 +85,8 @@ class RiskComparison:
 
     def to_json(self) -> ui.Document:
         """The part `risk` of `topdown --json`."""
-        methods = [{**asdict(risk), "share": risk.share, "precision": risk.precision} for risk in self.methods]
+        shares = ("share", "precision", "rebuilt_share", "matched_share", "named_share", "naming_precision")
+        methods = [{**asdict(risk), **{name: getattr(risk, name) for name in shares}} for risk in self.methods]
         return {"known": list(self.known), "secret": self.secret, "methods": methods}
 
     @property
@@ -73,25 +108,47 @@ class RiskComparison:
             )
             for risk in self.methods
         ]
+        names = [
+            (
+                risk.method,
+                f"{risk.error:.3g}",
+                *map(ui.percent, (risk.rebuilt_share, risk.matched_share, risk.named_share, risk.naming_precision)),
+            )
+            for risk in self.methods
+        ]
+        naming = (
+            f"With a file of the name, smallest area and {', '.join(self.known)} of everybody, a record gets a name "
+            "where one person and one record match. The share named rightly is that of records rebuilt times that of "
+            "these matched rightly. Whoever has a poorer file names fewer."
+        )
         chart = ui.Chart(lambda: self.chart, CAPTION, fits=True)
-        return ui.Section("What the tables disclose about people", about, chart, ui.Grid(COLUMNS, rows))
+        title = "What the tables disclose about people"
+        return ui.Section(title, about, chart, ui.Grid(COLUMNS, rows), naming, ui.Grid(NAMES, names))
 
     @property
     def chart(self) -> ui.Spec:
-        """How often statements are right, against the error."""
+        """How often statements are right, and how many people get their name, against the error."""
         values = [
-            {"method": risk.method, "family": risk.method.split()[0], "error": risk.error, "right": risk.precision}
+            {
+                "method": risk.method,
+                "family": risk.method.split()[0],
+                "error": risk.error,
+                "right": risk.precision,
+                "named": risk.named_share,
+            }
             for risk in self.methods
         ]
-        axis = {"format": ".0%", "grid": True}
         x = {"field": "error", "type": "quantitative", "title": "root mean square error of a detailed count"}
-        y = {"field": "right", "type": "quantitative", "title": "right, of statements", "axis": axis}
-        text = {"mark": {"type": "text", "dy": -10}, "encoding": {"x": x, "y": y, "text": {"field": "method"}}}
         # Methods whose names begin alike are one family, such as swapping at several rates: a line connects them.
         colour = {"field": "family", "type": "nominal", "legend": None}
         marks = [{"type": "line", "opacity": 0.5}, {"type": "point", "filled": True, "size": 90, "opacity": 1}]
-        layers = [{"mark": mark, "encoding": {"x": x, "y": y, "color": colour}} for mark in marks]
-        return {"data": {"values": values}, "width": 560, "height": 320, "layer": [*layers, text]}
+        panels = []
+        for field, title in (("right", "right, of statements"), ("named", "named rightly, of all people")):
+            y = {"field": field, "type": "quantitative", "title": title, "axis": {"format": "~%", "grid": True}}
+            text = {"mark": {"type": "text", "dy": -10}, "encoding": {"x": x, "y": y, "text": {"field": "method"}}}
+            layers = [{"mark": mark, "encoding": {"x": x, "y": y, "color": colour}} for mark in marks]
+            panels.append({"width": 560, "height": 280, "layer": [*layers, text]})
+        return {"data": {"values": values}, "vconcat": panels}
 
 
 def measure_risk(
@@ -117,7 +174,12 @@ def measure_risk(
         right = int(special[area, kind, guess[area, kind]].sum())
         about = int(special.sum(axis=-1)[alone].sum())
         error = float(np.sqrt(((table - truth).astype(np.float64) ** 2).mean()))
-        risks.append(MethodRisk(name, error, int(special.sum()), about, right))
+        once = (true.sum(axis=-1) == 1) & (seen.sum(axis=-1) == 1)
+        names = int((once & (guess == true.argmax(axis=-1))).sum())
+        rebuilt = int(np.minimum(true, seen).sum())
+        risks.append(
+            MethodRisk(name, error, int(special.sum()), about, right, int(true.sum()), rebuilt, int(once.sum()), names)
+        )
     return RiskComparison(tuple(known), secret, tuple(risks))
 
 

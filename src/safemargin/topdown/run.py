@@ -6,7 +6,6 @@ It has two phases on files. Only the first is given counts of people; the second
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from safemargin.io import (
     move_draft,
     read_manifest,
     read_text,
+    scratch_folder,
 )
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits
@@ -249,8 +249,8 @@ def recompute(published: Path, progress: Progress = no_progress) -> Recomputatio
     public = Folder(published)
     design = public.read_design()
     public.read_measurements(design)
-    with tempfile.TemporaryDirectory() as name:
-        again = Folder(Path(name))  # holds nothing but public sources, so nothing else can be read
+    with scratch_folder() as place:
+        again = Folder(place)  # holds nothing but public sources, so nothing else can be read
         for source in SOURCES:
             path = published / source
             if path.is_dir():

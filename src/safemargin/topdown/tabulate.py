@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError, exact_number, frozen
-from safemargin.io import DuckSource, check_columns, connected, open_source, open_spark
+from safemargin.io import DuckSource, check_columns, connected, open_source, open_spark, respelled
 from safemargin.topdown.attributes import Attributes, MarginQuery
 from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit, Spine, build_spine
 from safemargin.topdown.project import BoundsSection, FileSection, TopDownProject
@@ -49,6 +49,7 @@ def read_spine(project: TopDownProject) -> Spine:
     path, levels = project.spine.file or project.data.file, project.spine.levels
     source = _people(project, levels) if project.spine.file is None else _source(path)
     check_columns(path, source.columns, levels)
+    source = respelled(source, levels)
     wanted = ", ".join(_text(source, name) for name in levels)
     with source.connected() as database:
         paths = database.execute(f"select distinct {wanted} from {source.scan}").fetchall()
@@ -72,6 +73,8 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
     wanted = (*columns, *([count] if count else []))
     source = _people(project, wanted) if own else _source(path)
     check_columns(path, source.columns, wanted)
+    known = dict(zip((*spine.levels[1:], *kinds.names), (*spine.names[1:], *kinds.categories), strict=True))
+    source = respelled(source, known, known)
     fields = ", ".join(f"{_text(source, name)} as k{index}" for index, name in enumerate(columns))
     with source.connected() as database:
         number = source.number
@@ -189,9 +192,10 @@ def _limit(
     present = [end for end in dict.fromkeys(ends) if end in source.columns]
     if not present:
         raise InputError(f"{path}: has no column {' or '.join(dict.fromkeys(ends))}")
+    labels = [*([spine.names[level]] if level else []), *(labels for _, labels in kinds.columns(query))]
+    source = respelled(source, columns, dict(zip(columns, labels, strict=True)))
     fields = [f"{_text(source, name)} as k{index}" for index, name in enumerate(columns)]
     fields += [f"{_text(source, end)} as v{index}" for index, end in enumerate(present)]
-    labels = [*([spine.names[level]] if level else []), *(labels for _, labels in kinds.columns(query))]
     with connected(path) as database:
         database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
         selected, joins = _coded(database, path, columns, labels)

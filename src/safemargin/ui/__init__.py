@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         to_svg,
     )
     from safemargin.ui.commands import command, show, show_with_page
-    from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
+    from safemargin.ui.elements import Html, element, joined, page_in, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         band_label,
         cell_label,

@@ -45,3 +45,9 @@ def points(items: Iterable[object]) -> Html:
 def render_page(title: str, body: Html) -> str:
     """A page with its heading above the body."""
     return page_of(Report(title), body)
+
+
+def page_in(language: str, title: str, body: Html, style: str = "") -> str:
+    """A page in another language than English, with rules of its own for its style."""
+    page = render_page(title, body).replace('<html lang="en"', f'<html lang="{escape(language)}"', 1)
+    return page.replace("</style>", f"{style}</style>", 1) if style else page

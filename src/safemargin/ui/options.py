@@ -4,11 +4,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from safemargin.core import InputError, Onlooker, Target
+from safemargin import core
+from safemargin.checker import DEFAULTS
+from safemargin.core import InputError
+
+if TYPE_CHECKING:  # a command that needs no target loads no arrays
+    from safemargin.core import Onlooker, Target
 
 T = TypeVar("T")
 DOUBTFUL = 3
@@ -37,21 +42,21 @@ Beta = Annotated[
     float | None,
     typer.Option(
         help="Disclosure limit: nobody may be able to infer a share below beta or above 1 - beta. "
-        f"Default: what the project or manifest states, else {Target.beta}."
+        f"Default: what the project or manifest states, else {float(DEFAULTS['beta'])}."
     ),
 ]
 Kappa = Annotated[
     int | None,
     typer.Option(
         help="Minimum number of people in a published group. "
-        f"Default: what the project or manifest states, else {Target.kappa}."
+        f"Default: what the project or manifest states, else {DEFAULTS['kappa']}."
     ),
 ]
 Tau = Annotated[
     int | None,
     typer.Option(
         help="A count is treated as disclosed if its interval is no wider than this. "
-        f"Default: what the project or manifest states, else {Target.tau}; "
+        f"Default: what the project or manifest states, else {DEFAULTS['tau']}; "
         "in audit and bound, 0 for tables without a roll."
     ),
 ]
@@ -139,19 +144,19 @@ def check_tolerance(tolerance: float) -> float:
     return tolerance
 
 
-def override_target(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+def override_target(stated: "Target", beta: float | None, kappa: int | None, tau: int | None) -> "Target":
     """The stated target, with the values of the options where they are given."""
     target = stated if beta is None else replace(stated, beta=beta, guard=None)
     target = target if kappa is None else replace(target, kappa=kappa)
     return target if tau is None else replace(target, tau=tau)
 
 
-def target_of_tables(onlooker: Onlooker, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+def target_of_tables(onlooker: "Onlooker", beta: float | None, kappa: int | None, tau: int | None) -> "Target":
     """The limits for tables that state none; without a roll, a count is disclosed if it is known exactly.
 
     A suppression of small counts always leaves a count between 0 and 3, and nobody knows of how many people.
     """
-    return override_target(Target(), beta, kappa, 0 if tau is None and not onlooker.roll else tau)
+    return override_target(core.Target(), beta, kappa, 0 if tau is None and not onlooker.roll else tau)
 
 
 def parse_integers(text: str) -> tuple[int, ...]:

@@ -5,18 +5,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
-
-from safemargin import checker
+from safemargin import checker, core, io
 from safemargin.bounds import Verification
-from safemargin.core import InputError, PublishedTable, Secrets, Target
-from safemargin.io import interruptible, px_rows, read_bytes, read_tidy, tidy_rows, unquoted
-from safemargin.release.witnesses import carried_in
-from safemargin.verify.questions import figure_failures
+from safemargin.core import InputError
 
+if TYPE_CHECKING:
+    from safemargin.core import PublishedTable, Target
+
+# What reads further formats, and the rule, is loaded where it is used: hashes and additions need none of it.
 Row = dict[str, Any]
 RELEASE = "release"
 
@@ -30,7 +28,7 @@ def verify_release(
     """
     if rerun and auditors is None:
         raise InputError("rerun: needs the folder for auditors of the release; give it as `auditors`")
-    key_bytes, roll_bytes = (None if path is None else read_bytes(path) for path in (key, roll))
+    key_bytes, roll_bytes = (None if path is None else io.read_bytes(path) for path in (key, roll))
     try:
         files = checker.read_folder(str(folder))
         held = None if auditors is None else checker.read_folder(str(auditors))
@@ -72,8 +70,8 @@ def _rerun(
     names = [question["question"] for question in certificate["questions"]]
     if names == [""]:
         again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
-        carried = carried_in(auditors)
-        failures = [*again(carried, Target(**stated["target"]), _printed(certificate, files))]
+        carried = import_module("safemargin.release.witnesses").carried_in(auditors)
+        failures = [*again(carried, core.Target(**stated["target"]), _printed(certificate, files))]
         reruns = len(carried.tables)
     else:
         module = import_module("safemargin.release.question_again")
@@ -87,35 +85,35 @@ def _rerun(
     return replace(found, unchecked=unchecked, reruns=reruns), checker.statement(certificate)
 
 
-def _targets(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[Target]:
+def _targets(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> "list[Target]":
     """The target of every question as the manifest states it, if it is the one that the certificate is about."""
     targets = []
     for question, stated in zip(certificate["questions"], manifest["questions"], strict=True):
-        target, options = Target(**{**stated["target"], "guard": manifest["target"]["guard"]}), question["options"]
+        target, options = core.Target(**{**stated["target"], "guard": manifest["target"]["guard"]}), question["options"]
         secrets = {frozenset(secret["options"]) for secret in question["secrets"]}
         found = {frozenset(options[number] for number in each) for each in target.secrets.of(options)}
-        common = replace(target, secrets=Secrets(), guard=None, epsilon_max=1.0)
-        whole = replace(Target(**manifest["target"]), secrets=Secrets(), guard=None, epsilon_max=1.0)
+        common = replace(target, secrets=core.Secrets(), guard=None, epsilon_max=1.0)
+        whole = replace(core.Target(**manifest["target"]), secrets=core.Secrets(), guard=None, epsilon_max=1.0)
         if stated["question"] != question["question"] or found - {frozenset(options)} != secrets or common != whole:
             raise InputError(f"{checker.MANIFEST}: {question['question']}: has another target than the certificate")
         targets.append(target)
     return targets
 
 
-def _printed(certificate: Mapping[str, Any], files: checker.Files, question: str = "") -> list[PublishedTable]:
+def _printed(certificate: Mapping[str, Any], files: checker.Files, question: str = "") -> "list[PublishedTable]":
     """The tables as a reader has them, of one question where there are several."""
     tables: list[PublishedTable] = []
-    with TemporaryDirectory() as place:
+    with io.scratch_folder() as place:
         for table in certificate["tables"]:
             name = next(name for name in table["files"] if checker.is_read(name))
-            path = Path(place, f"{len(tables)}.csv")
-            rows = _rows(name, files[name], Path(place))
+            path = place / f"{len(tables)}.csv"
+            rows = _rows(name, files[name], place)
             if question:
                 own = [row for row in rows if _text(row["question"]) == question]
                 rows = [{key: value for key, value in row.items() if key != "question"} for row in own]
             if rows:
                 path.write_bytes(import_module("safemargin.io.writers").csv_bytes(rows))
-                tables.append(replace(read_tidy(path), name=table["name"]))
+                tables.append(replace(io.read_tidy(path), name=table["name"]))
     return tables
 
 
@@ -125,10 +123,11 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
         return found
     stated, tables = json.loads(files[checker.MANIFEST]).get("questions"), {}
     scales = {each["question"]: tuple(each["options"]) for each in stated or () if each["ordered"] is True}
-    with TemporaryDirectory() as place:
+    with io.scratch_folder() as place:
         for table in certificate["tables"]:
             name = next(name for name in table["files"] if checker.is_read(name))
-            tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], Path(place))
+            tables[table["name"]] = name.rpartition(".")[0], _rows(name, files[name], place)
+    figure_failures = import_module("safemargin.verify.questions").figure_failures
     failures = tuple(figure_failures(certificate["figures"], files, tables, scales))
     unchecked = tuple(note for note in found.unchecked if note != checker.FIGURES_NOTE)
     return replace(
@@ -139,11 +138,14 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
 def _with_other_formats(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:
     """The same, with formats compared that the standard library does not read."""
     failures, compared = [], []
-    with TemporaryDirectory() as place:
-        for table in certificate["tables"]:
+    further = [table for table in certificate["tables"] if not all(map(checker.is_read, table["files"]))]
+    if not further:  # the checker compared them all
+        return found
+    with io.scratch_folder() as place:
+        for table in further:
             first = None
             for name in sorted(table["files"], key=lambda name: not checker.is_read(name)):
-                rows = _comparable(_rows(name, files[name], Path(place)))
+                rows = _comparable(_rows(name, files[name], place))
                 first = first or rows
                 if rows != first:
                     failures.append(f"{name}: prints other rows than the other formats of {table['name']}")
@@ -154,17 +156,19 @@ def _with_other_formats(found: Verification, certificate: Mapping[str, Any], fil
 
 def _rows(name: str, content: bytes, place: Path) -> list[Row]:
     """The rows of a published table in any of the formats that a release writes; an empty cell is None."""
+    import duckdb
+
     try:
         if name.endswith(".json"):
             return list(checker.parse_json(name, content))
         if name.endswith(".csv"):
-            return tidy_rows(checker.parse_csv(name, content))
+            return io.tidy_rows(checker.parse_csv(name, content))
         path = place / "table"
         path.write_bytes(content)
         if name.endswith(".px"):
-            return px_rows(path)
+            return io.px_rows(path)
         if name.endswith(".parquet"):
-            with duckdb.connect() as database, interruptible(database):
+            with duckdb.connect() as database, io.interruptible(database):
                 found = database.execute("SELECT * FROM read_parquet(?)", [str(path)])
                 columns = [column[0] for column in found.description or ()]
                 return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
@@ -181,6 +185,6 @@ def _comparable(rows: list[Row]) -> list[tuple[tuple[str, str], ...]]:
 def _text(value: object) -> str:
     """A value as text, without the apostrophes that `quote_formulas` puts before it in CSV only."""
     text = "" if value is None else str(value)
-    while (less := unquoted(text)) != text:
+    while (less := io.unquoted(text)) != text:
         text = less
     return text

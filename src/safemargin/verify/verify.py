@@ -4,21 +4,26 @@ The part that wrote a certificate knows how to check it: intervals by `bounds`, 
 release states hashes only.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safemargin import __version__, ui
-from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
+from safemargin import __version__, bounds, io, ui
+from safemargin.bounds import KIND, SUPPRESSION, Verification
 from safemargin.checker import CERTIFICATE, FAILS, HOLDS, MANIFEST, NOT_CHECKED, PAGE, SIGNATURE
 from safemargin.core import InputError
-from safemargin.io import axes, hash_file, read_json, read_manifest, read_tidy, skip_rules
-from safemargin.suppress.check import check_pattern
+from safemargin.io import read_json
 from safemargin.verify.given import PUBLISHED, Given, changed, given_files, load
 from safemargin.verify.published import RELEASE, verify_release
 
+if TYPE_CHECKING:
+    from safemargin.bounds import SourceFile
+
+# Names of `bounds` and `io` are loaded where they are used: a release needs the checker alone, and no array library.
 Files = str | Path | Sequence[str | Path]
 
 
@@ -95,8 +100,8 @@ def verify(
         if said:
             raise InputError(f"{name}: is for certificates of releases; this one is of another kind")
     if document.get("kind") == KIND:
-        names = axes(by if by is None or isinstance(by, str) else ",".join(by))
-        reading = TableReading(count, option, names, skip_rules(list(skip)))
+        names = io.axes(by if by is None or isinstance(by, str) else ",".join(by))
+        reading = TableReading(count, option, names, io.skip_rules(list(skip)))
         checked = _verify_intervals(path, document, given, reading)
     elif document.get("kind") == SUPPRESSION:
         checked = _verify_pattern(path, document, given)
@@ -124,7 +129,7 @@ def _origin(path: Path) -> dict[str, str]:
     """Which certificate was checked, and when."""
     origin = {"certificate": path.name}
     if path.is_file():
-        origin["SHA-256 of the certificate"] = hash_file(path)
+        origin["SHA-256 of the certificate"] = hashlib.sha256(path.read_bytes()).hexdigest()
     return origin | {"checked on": date.today().isoformat(), "with": f"safemargin {__version__}"}
 
 
@@ -138,17 +143,18 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     checked = {str(name): given.find(str(name), "table") for name in files}
-    failures = [changed(name) for name, file in checked.items() if hash_file(file) != files[name]]
+    failures = [changed(name) for name, file in checked.items() if io.hash_file(file) != files[name]]
     failures += given.unspoken({("table", name) for name in checked}, {MANIFEST, SIGNATURE})
     if MANIFEST in given.lying:
         failures += [
             f"{MANIFEST}: names another hash of {name}"
-            for name, mark in read_manifest(given.lying[MANIFEST]).files.items()
+            for name, mark in io.read_manifest(given.lying[MANIFEST]).files.items()
             if name not in files or files[name] != mark
         ]
     if failures:
         return Verification(SUPPRESSION, len(files), failures=tuple(failures))
-    return check_pattern(path, document, checked)
+    found: Verification = import_module("safemargin.suppress.check").check_pattern(path, document, checked)
+    return found
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ class TableReading:
     by: tuple[str, ...] | None
     skip: tuple[tuple[str, str], ...]
 
-    def failures(self, source: SourceFile) -> list[str]:
+    def failures(self, source: "SourceFile") -> list[str]:
         """Where the certificate reads a file in another way, each with the parameter that would allow it."""
         table = source.role == "table"
         expected = {
@@ -184,21 +190,23 @@ class TableReading:
 
 
 def _verify_intervals(path: Path, document: dict[str, Any], given: Given, reading: TableReading) -> Verification:
-    if document.get("sha256") != digest(document):
+    if document.get("sha256") != bounds.digest(document):
         return Verification(KIND, 0, failures=("it was changed after it was written: its seal does not match",))
     try:
-        stated = parse(document)
+        stated = bounds.parse(document)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     listed = [(source, given.find(source.name, source.role)) for source in stated.sources]
-    failures = [changed(source.name) for source, file in listed if hash_file(file) != source.sha256]
+    failures = [changed(source.name) for source, file in listed if io.hash_file(file) != source.sha256]
     failures += [failure for source in stated.sources for failure in reading.failures(source)]
     companions, broken = _companions(given, {source.name for source in stated.sources})
     failures += given.unspoken({(source.role, source.name) for source in stated.sources}, companions) + broken
     if failures:
         return Verification(KIND, len(listed), failures=tuple(failures))
-    tables = [(s.role, read_tidy(file, count=s.count, option=s.option, axes=s.by, skip=s.skip)) for s, file in listed]
-    return check(stated, tables, tuple(_skipped(stated.sources)))
+    tables = [
+        (s.role, io.read_tidy(file, count=s.count, option=s.option, axes=s.by, skip=s.skip)) for s, file in listed
+    ]
+    return bounds.check(stated, tables, tuple(_skipped(stated.sources)))
 
 
 def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
@@ -218,7 +226,7 @@ def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     return others | beside, [f"{path.name}: {failure}" for failure in release.failures]
 
 
-def _skipped(sources: Sequence[SourceFile]) -> list[str]:
+def _skipped(sources: "Sequence[SourceFile]") -> list[str]:
     return [
         f"{source.name}: rows with {column} = {value!r}, which the certificate omits (skip {column}={value})."
         for source in sources

@@ -25,6 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from safemargin.core import InputError, SafemarginError, one_line
 from safemargin.io import new_scratch
+from safemargin.parties.service import PromptProtocol
 from safemargin.ui import script, templates
 from safemargin.web.bench import LARGEST, Bench, Given, Place, Screen
 from safemargin.web.guard import Guard
@@ -251,6 +252,7 @@ def _serve(bench: Bench, listener: socket.socket, browser: bool, idle: float, re
     app.router.lifespan_context = lifespan
     config = uvicorn.Config(
         guard,
+        http=PromptProtocol,  # others on the machine can connect too, and must not keep us out
         log_level="error",
         access_log=False,
         proxy_headers=False,

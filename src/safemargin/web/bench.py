@@ -1,6 +1,5 @@
 """What every screen works with: the project in a folder and its releases, the jobs, and files that were dropped."""
 
-import json
 import os
 import shlex
 import threading
@@ -12,7 +11,7 @@ from typing import Any
 
 from safemargin.core import InputError, Target
 from safemargin.history.folders import PUBLISHED
-from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, write_whole
+from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, read_json, write_whole
 from safemargin.release.inputs import Inputs, read_inputs
 from safemargin.release.project import Project
 from safemargin.web.edit import set_axis, set_keys
@@ -164,8 +163,8 @@ class Place:
             known = self._runs.get(path)
             if known is None or known.moment != moment:
                 try:
-                    document = json.loads(path.read_bytes())
-                except (OSError, ValueError):
+                    document = read_json(path)  # of a folder that somebody may have sent
+                except InputError:
                     continue
                 if not isinstance(document, dict) or not {"cells", "verdict", "answers"} <= set(document):
                     continue  # of another program, or of a version without these

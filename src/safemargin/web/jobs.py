@@ -88,7 +88,7 @@ class Jobs:
 
     def find(self, number: str) -> Job | None:
         """A job by its number, as a page names it."""
-        return self.jobs.get(int(number)) if number.isascii() and number.isdigit() else None
+        return self.jobs.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
     def start(self, arguments: Sequence[str], folder: Path, title: str, link: str, **more: Any) -> Job:
         """Start a command in a folder; refused while another one runs."""
@@ -131,7 +131,7 @@ class Jobs:
         for line in process.stderr:
             job.seconds = time.monotonic() - started
             if line.startswith("{"):
-                with suppress(ValueError, AttributeError):
+                with suppress(ValueError, TypeError, KeyError):
                     document = json.loads(line)
                     job.step, job.done, job.total = document["step"], document["done"], document["total"]
                 continue

@@ -4,6 +4,8 @@ Every byte is a letter in both: `Jièín` is `Jičín`. The letters of one langu
 of one language in one encoding, and of none in the other, has the first. If both fit, or neither, that is a doubt.
 """
 
+import re
+
 WEST = (
     *(
         "äöüß",
@@ -20,6 +22,19 @@ WEST = (
 MIDDLE = ("áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "ąćęłńóśźż", "áéíóöőúüű", "čćđšž", "ăâîşţ", "äöüß")
 
 
+OLDER = ("cp850", "mac_roman")
+"""Encodings of DOS and of the first Macintosh."""
+WEST_WORDS = frozenset(
+    "ensemble insgesamt gesamt totale totaal totalt summa der die das und von nach des du les et par sur avec selon "
+    "los las por con di della dello degli per van het een och efter av og etter dos das em".split()
+)
+MIDDLE_WORDS = frozenset(
+    "podle celkem obyvatel podla spolu razem kobiety szerint nem ukupno prema skupaj muski zenski ze ve osob podiel "
+    "lat okres kraj szt".split()
+)
+"""Words without accents that languages of the West and of the middle have, where the letters fit both."""
+
+
 def likely_encoding(content: bytes) -> tuple[str, bool]:
     """The encoding of a text, and whether its letters say so.
 
@@ -30,8 +45,15 @@ def likely_encoding(content: bytes) -> tuple[str, bool]:
     """
     west, middle = _letters(content, "cp1252"), _letters(content, "cp1250")
     fits_west, fits_middle = _fits(west, WEST), _fits(middle, MIDDLE)
+    if not (fits_west or fits_middle):
+        older = [name for name in OLDER if _fits(_letters(content, name), WEST)]
+        if older:
+            return older[0], len(older) == 1
     if west == middle or fits_west != fits_middle:
         return ("cp1252" if west is not None and (west == middle or fits_west) else "cp1250"), True
+    words = set(re.findall(r"[a-z]+", content.decode("ascii", "replace").lower()))
+    if fits_west and bool(words & WEST_WORDS) != bool(words & MIDDLE_WORDS):
+        return ("cp1252" if words & WEST_WORDS else "cp1250"), True
     return "cp1252", False
 
 

@@ -1,5 +1,6 @@
 """The cells of a table with the label of each on every axis, and the range of its count: before sums are known."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,10 @@ from safemargin.io.same_labels import spelling_notes
 
 HIDDEN_WORDS = ("suppressed", "u", "m", "c", "confidential", "secret", "true", "x", "q", "s")
 """What a status column says of a suppressed count; capitals or not."""
+
+
+SECRET = re.compile("disclos|conf|secre|suppress", re.I)
+"""Names of columns in which `N` stands for what is not to be disclosed."""
 
 
 @dataclass
@@ -74,6 +79,9 @@ def find_cells(
     if any(value.mark for value in values):
         marks = sorted({value.mark for value in values if value.mark})
         found.notes.append(f"ignored the marks {', '.join(marks)} after numbers")
+        bracketed = [mark for mark in (value.mark for value in values) if re.fullmatch(r"\([0-9]+\)", mark)]
+        if len(bracketed) * 2 > len(values) and len(set(bracketed)) > 1:
+            found.doubts.append(f"numbers in brackets such as {bracketed[0]!r} stand after counts, and are not used")
         if any("*" in mark for mark in marks) and any(value.symbol == "*" for value in values):
             found.doubts.append("the sign * stands both after numbers and in place of them")
     return found
@@ -92,7 +100,8 @@ def _value(frame: Frame, columns: TableColumns, row: int, column: int) -> Value:
             return Value("number", least) if least == most else Value("range", low=least, high=most)
     if columns.status is not None:
         word = shown(frame.grid.rows[row][columns.status]).lower()
-        if word in HIDDEN_WORDS and value.kind == "number":
+        is_secret = word == "n" and SECRET.search(columns.name(columns.status)) is not None
+        if (word in HIDDEN_WORDS or is_secret) and value.kind == "number":
             return Value("gap", symbol=f"status {word}")
     return value
 

@@ -5,9 +5,19 @@ import re
 STATUS = (
     *("status", "sdcstatus", "suppressed", "flag", "flags", "obs_status", "obs_flag", "conf_status", "symbol"),
     "marker",
+    "disclosure_code",
+    "obs_conf",
+    "conf_flag",
+    "flag codes",
 )
 HIDDEN_FLAGS = ("c", "x", "s", "d", "(d)", "[c]", "*", "**", "u", "q")
 """Flags that offices put beside a count they do not stand by."""
+ATTRIBUTES = frozenset(
+    "dguid vector coordinate uom uom_id scalar_factor scalar_id symbol terminated decimals unit_mult unit_measure "
+    "time_format powercode dataflow structure structure_id structure_name action value_unit value_q "
+    "value_variable_code value_variable_label _type_".split()
+) | {"last update", "unit code", "powercode code", "reference period code", "reference period", "cv (%)"}
+"""Columns that international and national offices write beside dimensions and values."""
 NOTES = (
     *("note", "notes", "footnote", "footnotes", "comment", "comments", "remark", "remarks", "bemerkung"),
     *("anmerkung", "source", "remarque", "remarques", "hinweis", "observación", "observaciones", "nota", "notas"),
@@ -30,8 +40,9 @@ NOTES = (
 SHARES = re.compile(
     r"%|\bper ?cent|\bpct\b|prozent|procent|prosent|százalék|yüzde|ποσοστό|"
     r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
-    r"proportion|\brate\b|\brates\b|\bratio\b|"
+    r"proportion|(?:\b|_)rates?\b|\bratio\b|"
     r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
+    r"\bftes?\b|full.time equivalents?|vollzeitäquiv|\bvzä\b|\betp\b|équivalents? temps plein|"
     r"\bindex\b|\bchange\b|"
     r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b",
     re.I,
@@ -39,7 +50,8 @@ SHARES = re.compile(
 LABELS = re.compile(
     r"^(?:.*[ _.-])?(?:year|years|jahr|année|annee|anno|año|age|alter|âge|code|id|nr|month|monat|quarter|"
     r"week|date|time|time_period|period|"
-    r"grade|zip|plz|postcode|rank|geo|nuts|nace|isco|household size|size)$",
+    r"grade|zip|plz|postcode|rank|rang|kod|koodi|kood|clave|cod|codice|"
+    r"codgeo|ags|fips|geoid|lau|geo|nuts|nace|isco|household size|size)$",
     re.I,
 )
 ROW_NUMBERS = (
@@ -74,6 +86,13 @@ ROW_NUMBERS = (
         "№",
         "№ п/п",
         "item",
+        "rownames",
+        "row.names",
+        ".rownames",
+        "rank",
+        "rang",
+        "pos.",
+        "id",
     ),
 )
 """Names of a column that numbers the rows."""

@@ -9,13 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import combinations
 
 from safemargin.core import InputError
+from safemargin.io.reading.attributes import counts_up, distinct, find_attributes, is_status, repeats, status_column
+from safemargin.io.reading.codes import without_codes
 from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
 from safemargin.io.reading.footnotes import AMOUNT_WORDS
-from safemargin.io.reading.frame import YEARS, Frame
+from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
+from safemargin.io.reading.headers import YEARS
 from safemargin.io.reading.values import MONEY
 from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 
@@ -24,7 +26,6 @@ COUNTS = (
     *("no. of people", "anzahl", "effectif", "nombre", "number of people", "number of persons", "personen"),
     *("headcount", "total count", "cases"),
 )
-_CODED = re.compile(r"[A-Za-z]{0,4}[-_.]?[0-9][0-9A-Za-z._]{0,14}|[A-Z]{1,3}")
 INSTEAD = f"{AMOUNTS}, or name a column of whole counts with --count"
 
 
@@ -41,6 +42,8 @@ class TableColumns:
     across_name: str = ""
     code_of: dict[str, str] = field(default_factory=dict)
     """By label the code in a column beside it: `FR1` of `Île-de-France`."""
+    units: list[str] = field(default_factory=list)
+    """What columns say of the unit of all counts: `in thousands`."""
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -85,12 +88,21 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
     if count and chosen is None:
         listed = ", ".join(name for name in by_name if name)
         raise InputError(f"{frame.grid.name}: there is no column {count!r}; the columns are {listed}")
-    _check_amounts(frame, found, chosen)
-    measured = [c for c in frame.measured if c not in special]
+    beside: set[int] = set()
+    if not labels:
+        attributes = find_attributes(frame, found.name, special, chosen)
+        special |= set(attributes.ignored)
+        beside = attributes.labels
+        found.notes += [f"column {found.name(c)!r} is not used: it {why}" for c, why in attributes.ignored.items()]
+        found.units = attributes.units
+        found.doubts += attributes.doubts
+    _check_amounts(frame, found, chosen, special | beside)
+    measured = [c for c in frame.measured if c not in special | beside]
     if chosen is None:
-        measured = [c for c in measured if c not in _ignored(frame, found, measured)]
+        ignored = _ignored(frame, found, measured)
+        measured = [c for c in measured if c not in ignored]
     texts = [c for c in range(frame.grid.width) if c not in frame.measured and c not in special]
-    texts = _without_notes(frame, found, texts, measured)
+    texts = sorted([*_without_notes(frame, found, texts, measured), *beside])
     if labels:
         found.labels = [by_name[name] for name in labels if name in by_name]
         rest = [c for c in measured if c not in found.labels]
@@ -102,7 +114,12 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
     else:
         _by_itself(frame, found, texts, measured, plain)
     if not labels:
-        found.labels = _without_codes(frame, found)
+        found.labels, beside_names = without_codes(frame, found.labels, found.counts, found.name)
+        found.code_of, found.notes, found.doubts = (
+            beside_names.code_of,
+            [*found.notes, *beside_names.notes],
+            [*found.doubts, *beside_names.doubts],
+        )
     if not found.counts and found.ends is None:
         raise InputError(f"{frame.grid.name}: no column holds whole numbers; where are the counts?")
     for c in found.labels:
@@ -114,13 +131,15 @@ def find_columns(frame: Frame, count: str | None, labels: Sequence[str] | None, 
 
 def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[int]:
     special: set[int] = set()
-    for name in STATUS:
-        if name in plain and plain[name] not in frame.measured and found.status is None:
-            found.status = plain[name]
+    found.status = status_column(frame, plain)
     if found.status is not None and sum(names[-1:] == (found.name(found.status),) for names in found.names) > 1:
         found.status = None  # one column of flags per column of counts
     if found.status is not None:
-        special |= {plain[name] for name in STATUS if name in plain and plain[name] not in frame.measured}
+        special |= {
+            plain[name]
+            for name in STATUS
+            if name in plain and plain[name] not in frame.measured and is_status(frame, plain[name])
+        }
     for low, high in RANGES:
         if low in plain and high in plain and found.ends is None:
             found.ends = plain[low], plain[high]
@@ -139,9 +158,9 @@ def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
     return None
 
 
-def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None) -> None:
+def _check_amounts(frame: Frame, found: TableColumns, chosen: int | None, unused: set[int]) -> None:
     """Refuse amounts: by the names of columns of numbers, by signs of money, or by their size."""
-    looked = [chosen] if chosen is not None else list(frame.measured)
+    looked = [chosen] if chosen is not None else [c for c in frame.measured if c not in unused]
     named = [c for c in looked if not SHARES.search(found.name(c))]
     looked = named or looked  # means of amounts beside counts are ignored
     few = len(looked) <= 2 or sum(AMOUNT_WORDS.search(found.name(c)) is not None for c in looked) > 1
@@ -187,6 +206,9 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
             f"ignored {names}{' and more' if len(shares) > 4 else ''}: shares, means or rates, not counts"
         )
         return shares
+    if shares:
+        name = found.name(min(shares))
+        found.doubts.append(f"column {name!r} is called a share, mean or rate: are these counts of people?")
     return set()
 
 
@@ -222,7 +244,7 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
         left = [t for t in texts if t < last]
         if filled == 0 or (c > last >= 0 and left and (
             found.name(c).lower() in NOTES or filled * 2 < len(frame.body) or not found.name(c)
-            or (_distinct(frame, left) and len({shown(frame.grid.rows[r][c]) for r in frame.body}) < len(frame.body))
+            or (distinct(frame, left) and len({shown(frame.grid.rows[r][c]) for r in frame.body}) < len(frame.body))
         )):  # fmt: skip
             found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
             kinds = {frame.values[r, c].kind for r in frame.body} - {"empty"}
@@ -244,7 +266,7 @@ def _flags(frame: Frame, found: TableColumns, texts: Sequence[int], measured: Se
     first = min(measured, default=0)
     before = [c for c in texts if c < first]
     flags: set[int] = set()
-    if not before or not _distinct(frame, before):
+    if not before or not distinct(frame, before):
         return flags
     for c in texts:
         marks = [shown(frame.grid.rows[r][c]).strip() for r in frame.body]
@@ -263,9 +285,9 @@ def _keys(frame: Frame, texts: Sequence[int], numeric: Sequence[int]) -> list[in
     """Label columns: those of texts, and as many columns of numbers, from the left, as rows need to be different."""
     keys = list(texts)
     for c in numeric:
-        if keys and _distinct(frame, keys):
+        if keys and distinct(frame, keys):
             break
-        if _repeats(frame, c):
+        if repeats(frame, c):
             keys.append(c)
     return keys
 
@@ -280,70 +302,11 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
     values = [frame.values[r, column] for r in frame.body]
     if not LABELS.search(name) or not all(value.kind == "number" and value.is_whole for value in values):
         return False
-    if _repeats(frame, column) or all(int(value.number or 0) in YEARS for value in values):
+    if repeats(frame, column) or all(int(value.number or 0) in YEARS for value in values):
         return True
     if re.search(r"[ _.-]", name.strip()):
         return re.search(r"(?:code|id|nr|zip|plz|postcode|nuts|nace|isco)$", name, re.I) is not None
     return True
-
-
-def _without_codes(frame: Frame, found: TableColumns) -> list[int]:
-    """The label columns less those that say of every row the same as another one: `E06000001` beside `Hartlepool`.
-
-    Two columns are one axis if each label of one goes with one label of the other. The one with names stays.
-    """
-    kept = list(found.labels)
-    for first, second in combinations(found.labels, 2):
-        if first not in kept or second not in kept or len(kept) < 2:
-            continue
-        rows = [r for r in frame.body if any(frame.values[r, c].kind != "empty" for c in found.counts)] or frame.body
-        pairs = {(shown(frame.grid.rows[r][first]), shown(frame.grid.rows[r][second])) for r in rows}
-        pairs -= {pair for pair in pairs if not pair[1]} if ("", "") in pairs else set()
-        full = {pair for pair in pairs if all(pair)}
-        # A total has no code: a blank beside a label that has none elsewhere.
-        bare = [{pair[1 - i] for pair in pairs - full if not pair[i]} - {""} for i in (0, 1)]
-        size = len(full)
-        if size < 2 or {len({pair[i] for pair in full}) for i in (0, 1)} != {size}:
-            continue
-        coded = [_are_codes([pair[i] for pair in full]) for i in (0, 1)]
-        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in full) * 2 > size for i in (0, 1)]
-        if coded[0] == coded[1] or not named[coded[0]]:
-            if size > 2 and pairs == full and len(full) == len(frame.body):
-                names = f"{found.name(first)!r} and {found.name(second)!r}"
-                found.doubts.append(f"columns {names} go together row by row: taken as two axes")
-            continue
-        at = 0 if coded[0] else 1
-        if bare[1 - at] or len(bare[at]) > 2 or bare[at] & {pair[1 - at] for pair in full}:
-            continue
-        gone, stays = (first, second) if coded[0] else (second, first)
-        kept.remove(gone)
-        found.code_of |= {pair[1 - at]: pair[at] for pair in full}
-        found.notes.append(f"column {found.name(gone)!r} says the same as {found.name(stays)!r}")
-    return kept
-
-
-def _are_codes(texts: Sequence[str]) -> bool:
-    """Whether texts are codes: short, most of them with digits."""
-    digits = sum(any(sign.isdigit() for sign in text) for text in texts)
-    return all(_CODED.fullmatch(text) for text in texts) and digits * 2 > len(texts)
-
-
-def _repeats(frame: Frame, column: int) -> bool:
-    """Whether a column of numbers repeats its values, as labels do."""
-    texts = [shown(frame.grid.rows[r][column]) for r in frame.body]
-    return "" not in texts and len(set(texts)) * 2 <= len(texts)
-
-
-def _distinct(frame: Frame, columns: Sequence[int]) -> bool:
-    rows = [tuple(shown(frame.grid.rows[r][c]) for c in columns) for r in frame.body]
-    filled, above = [], [""] * len(columns)
-    for row in rows:
-        if not any(row):
-            continue
-        # A blank below a label repeats it.
-        above = [text or (above[i] if any(row[i + 1 :]) else "") for i, text in enumerate(row)]
-        filled.append(tuple(above))
-    return len(set(filled)) == len(filled)
 
 
 def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: list[int], plain: dict[str, int]) -> None:
@@ -355,25 +318,39 @@ def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: li
         found.labels, found.counts = sorted([*texts, *codes]), []
         return
     if named and (
-        len(measured) == 1 or not _distinct(frame, texts) or set(measured) - set(named) <= set(codes) or not texts
+        len(measured) == 1 or not distinct(frame, texts) or set(measured) - set(named) <= set(codes) or not texts
     ):
         chosen = named[0]
         others = [c for c in measured if c != chosen]
         keys = _keys(frame, [*texts, *(c for c in codes if c != chosen)], [c for c in others if c not in codes])
+        if not keys and (alone := [c for c in others if distinct(frame, [c])]):
+            keys = alone[:1]
+            found.doubts.append(f"column {found.name(keys[0])!r} is taken for labels, and nothing says so")
         found.labels, found.counts = sorted(keys), [chosen]
         if extra := [c for c in others if c not in keys]:
             found.doubts.append(f"column {found.name(extra[0])!r} holds numbers too, and is not used")
         return
     counts = [c for c in measured if c not in codes]
+    numbers = [frame.values[r, 0].number for r in frame.body]
+    if not texts and 0 in counts and numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 2:
+        found.doubts.append(
+            "the first column numbers the rows, and no other one names them: are these records of people?"
+        )
     if not counts:
         counts, codes = measured[-1:], measured[:-1]
+        if measured and texts:
+            found.doubts.append(
+                f"column {found.name(counts[0])!r} is taken for the counts, though its name is of labels"
+            )
     keys = [*texts, *codes]
     for c in list(counts[:-1]):
-        if keys and _distinct(frame, keys):
+        if keys and distinct(frame, keys):
             break
-        if not keys or _repeats(frame, c):
+        if not keys or repeats(frame, c):
             keys.append(c)
             counts.remove(c)
+    if len(counts) == 1 and not named and counts_up(frame, counts[0]):
+        found.doubts.append(f"column {found.name(counts[0])!r} counts up row by row: is it the number of a record?")
     if len(counts) == 1 and keys and not (texts or codes or named):
         found.doubts.append(f"column {found.name(counts[0])!r} is taken for the counts, and nothing says so")
     _doubt_codes(frame, found, texts, codes, counts)
@@ -382,9 +359,9 @@ def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: li
 
 def _doubt_codes(frame: Frame, found: TableColumns, texts: list[int], codes: list[int], counts: list[int]) -> None:
     """Doubt numbers that are labels by name alone: rows differ without them, and no number repeats."""
-    for c in codes if texts and counts and _distinct(frame, texts) else ():
+    for c in codes if texts and counts and distinct(frame, texts) else ():
         years = all(int(frame.values[r, c].number or 0) in YEARS for r in frame.body)
-        if not _repeats(frame, c) and not years and not re.search(r"(?:code|id|nr|zip|plz|nuts|nace|isco|geo)$",
+        if not repeats(frame, c) and not years and not re.search(r"(?:code|id|nr|zip|plz|nuts|nace|isco|geo)$",
                                                                   found.name(c), re.I):  # fmt: skip
             found.doubts.append(f"column {found.name(c)!r} is taken for labels by its name, and may hold counts")
 

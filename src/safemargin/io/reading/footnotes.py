@@ -55,9 +55,21 @@ _MILLIONS = re.compile(r"\bin millions?\b|\(millions?\)|\bin mio\.?\b|\ben milli
 AMOUNT_WORDS = re.compile(
     r"turnover|revenue|sales\b|income|wage|salar|earning|expenditure|spending|gdp\b|gross value|value added|profit|"
     r"invest|payroll|tax (?:paid|revenue)|umsatz|einkommen|erlös|chiffre d'affaires|revenu\b|ingresos|fatturato|omzet|"
-    r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|kosten|budget|price|euros?\b|dollars?\b",
+    r"(?:\b|_)(?:km²|km2|m²|m2|mwh|gwh|kg|teur|tsd_?eur|meur|eur|usd|gbp|chf)\b|\(1[ .,]?000 ?t(?:ons|onnes)?\)|"
+    r"\btonnes?\b|\bhectares?\b|\bkm2\b|\bkwh\b|amount|largest|second largest|labou?r costs?|kosten|"
+    r"budget|price|euros?\b|dollars?\b",
     re.I,
 )
+_BY = re.compile(r"\b(?:by|nach|par|selon|por|según|per|secondo|naar|efter|etter|według|podle)\b", re.I)
+"""What stands before that by which people are counted: `Households by income`."""
+_OF_PEOPLE = re.compile("income|wage|salar|earning|einkommen|revenu|ingresos|turnover", re.I)
+"""Amounts that people and firms are put in classes by."""
+_PEOPLE = re.compile(
+    r"count(?:ing|s)?:? (?:of )?(?:persons|people|households)|number of (?:persons|people|employees|households)|"
+    r"(?:^|[:(] ?)(?:persons|people|personen|personnes|personas|persone|pessoas|personer|osoby|headcount)\)?$",
+    re.I,
+)
+"""What says that people are counted: `Counting: Persons`, `(persons)`."""
 _SYMBOL = r"[*†‡#:.…–—\-/]{1,3}|\[[a-z*]{1,3}\]|\([a-z*]{1,2}\)|[a-z]{1,2}|n/a|n\.a\."
 _LEADING = re.compile(
     rf"[\"'“‘«„]?({_SYMBOL})[\"'”’»“]?\s*(?:[=:]|indicates?|denotes?|means?|represents?|stands? for|-|–|\s)\s*(.+)",
@@ -114,8 +126,12 @@ def explained(texts: Sequence[str], symbols: Collection[str] = ()) -> Explained:
             base = int(digits) if digits and 1 < int(digits) <= 100_000 else base
             is_random |= bool(_RANDOM.search(text))
         unit = 1_000_000 if _MILLIONS.search(text) else 1_000 if _THOUSANDS.search(text) else unit
-        if not amounts and (found := AMOUNT_WORDS.search(text) or MONEY.search(text)):
+        found = AMOUNT_WORDS.search(text) or MONEY.search(text)
+        is_by = found is not None and _OF_PEOPLE.match(found[0]) and _BY.search(text[: found.start()])
+        if not amounts and found and not is_by:
             amounts = found[0]
+    if amounts and any(_PEOPLE.search(text) and not AMOUNT_WORDS.search(text) for text in texts):
+        amounts = ""
     rounds = any(_ROUNDING.search(text) for text in texts)
     return Explained(gaps, frozenset(zeros), base, is_random, rounds, unit, amounts)
 

@@ -6,6 +6,7 @@ that has no name takes that of another table with the same categories.
 
 import csv
 import glob
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from safemargin.core import InputError
 from safemargin.io.combined import Hierarchies
 from safemargin.io.files import MOST_COLUMNS, read_text, require_file, suffix
 from safemargin.io.reading.columns import COUNTS
+from safemargin.io.reading.joined import joined_sheets
 from safemargin.io.reading.labels import ACROSS
 from safemargin.io.reading.options import ReadingOptions, as_reading
 from safemargin.io.reading.read import grids_of, read_grid, read_sheet_table
@@ -40,6 +42,14 @@ TABLES = (
 )
 """Endings of files of a folder that may be tables."""
 NO_TABLES = ("manifest.json", "certificate.json", "session_summary.csv", "proposals.json")
+SMALL = 4
+"""Cells from which on a sheet is a table beside others."""
+COVER = re.compile(
+    r"read ?me|cover|contents?|index|\bnotes?|info|about|meta|legend|glossary|deckblatt|inhalt|titel|impressum|"
+    r"vorbemerk|erläut|hinweis|sommaire|notice|lisez|portada|índice|notas|leeswijzer|toelichting|innehåll|informa",
+    re.I,
+)
+"""Names of sheets that are about the tables."""
 BY_SHEET = (".px", ".tab")
 """Formats that are read by their own rules alone."""
 
@@ -161,6 +171,9 @@ def _tables_of(
             failed.append((grid, error))
     if not reads or (failed and len(grids) == 1):
         raise failed[0][1]
+    reads = _without_covers(reads)
+    if (one := joined_sheets(reads, reading)) is not None:
+        reads = [one]
     if failed:
         words = [
             f"sheet {grid.sheet!r} is not used: {str(error).partition(': ')[2] or error}" for grid, error in failed
@@ -169,6 +182,24 @@ def _tables_of(
         for said, is_text in zip(words, texts_only, strict=True):
             reads[0] = reads[0].noted(said) if is_text else reads[0].doubted(said)
     return reads
+
+
+def _without_covers(reads: list[ReadTable]) -> list[ReadTable]:
+    """The sheets of a workbook less those that list contents, or state whom to call, with a note on another one.
+
+    A sheet without a name of that kind is skipped only if it holds one number, and that is a doubt.
+    """
+    large = [read for read in reads if len(read.cells.lower) >= SMALL]
+    kept = list(reads)
+    for read in reads:
+        is_cover = COVER.search(read.form.sheet) is not None and not read.checked
+        if read in large[:1] or not large or not (is_cover or len(read.cells.lower) == 1):
+            continue
+        kept.remove(read)
+        at = kept.index(next(other for other in large if other in kept))
+        words = f"sheet {read.form.sheet!r} is not used: it holds no table"
+        kept[at] = kept[at].noted(words) if is_cover else kept[at].doubted(words)
+    return kept
 
 
 def _holds_no_number(rows: Sequence[Sequence[object]]) -> bool:
@@ -216,7 +247,7 @@ def _linked(reads: list[ReadTable]) -> list[ReadTable]:
     linked = []
     for read in reads:
         names = {axis.name: spelling[" ".join(axis.name.casefold().split())] for axis in read.axes}
-        changed = {old: new for old, new in names.items() if old != new}
+        changed = {old: new for old, new in names.items() if old != new and new not in names}  # `TIME` beside `Time`
         read = read.renamed(changed)
         linked.append(read.noted(*(f"axis {old!r} is {new!r} of another table" for old, new in changed.items())))
     named = [_named_across(read, linked) for read in linked]

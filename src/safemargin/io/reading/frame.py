@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from safemargin.core import UNBOUNDED, InputError
-from safemargin.io.reading.column_names import NOTES, STATUS
+from safemargin.io.reading.column_names import NOTES, SHARES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
+from safemargin.io.reading.headers import names_columns
 from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
-YEARS = range(1800, 2201)
 FOOT = re.compile(
     r"\s*(?:sources?|notes?|n\.?b|quellen?|anmerkung|hinweis|fuente|nota|remarks?|last updated|stand|tables?|figure|"
     r"tabelle|tableau|©|\(c\)|generated|downloaded|extracted|unit|contact|see|for more)\b|\s*[*†‡§©]\s*\S",
@@ -118,9 +118,9 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         or (grid.width == 1 and numeric[r])
     ]  # fmt: skip
     data = [r for r in data if not (FOOT.match(shown(grid.rows[r][0])) and width[r] * 2 <= max(width))]
-    if not data:
+    first = next((r for r in data if numeric[r]), -1)
+    if first < 0:
         raise InputError(f"{grid.name}: no row holds a label and a number; where is the table?")
-    first = next(r for r in data if numeric[r])
     if header is not None:
         if header >= len(grid.rows):
             raise InputError(f"header = {header}: {grid.name} has {len(grid.rows)} rows; say how many name the columns")
@@ -128,7 +128,7 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         head = list(range(top, top + header))
         body_start = top + header
     else:
-        if _names_columns(grid, stated, first, data):
+        if names_columns(grid, stated, first, data):
             first = next((r for r in data if r > first and numeric[r]), first)
         first = _with_gaps_above(grid, stated, width, first)
         head = _head_above(grid, width, first)
@@ -149,14 +149,28 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     again = [r for r in body if grid.rows[r] in names]
     again += [r for r in body[:1] if r not in again and _counts_columns(grid, style, r, body[1:])]
     stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
-    shares = [r for r in body if "share" in stated[r] and not {"number"} & set(stated[r])]
+    shares = [
+        r for r in body
+        if ("share" in stated[r] and not {"number"} & set(stated[r])) or _is_of_rates(grid, style, r, body)
+    ]  # fmt: skip
     notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
-    columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind == "share"}
-    if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in body):
+    columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind in ("share", "number")}
+    if len(shares) == 1 and sum(kind == "share" for kind in stated[shares[0]]) == 1 and grid.width == 2:
+        shares = [r for r in shares if SHARES.search(shown(grid.rows[r][0]))]  # `7%` among counts may be a slip
+    rest = [r for r in body if r not in shares]
+    if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in rest):
         return [r for r in body if r not in again], notes
-    notes.append(f"ignored {len(shares)} rows of shares")
+    notes.append(f"ignored {len(shares)} rows of shares, means or rates")
     return [r for r in body if r not in again and r not in shares], notes
+
+
+def _is_of_rates(grid: TextGrid, style: Style, row: int, body: Sequence[int]) -> bool:
+    """Whether a row below others is called a mean or a share, and holds fractions where they have none."""
+    if row == body[0] or not SHARES.search(shown(grid.rows[row][0])):
+        return False
+    numbers = [value.number for value in (read_value(cell, style) for cell in grid.rows[row]) if value.kind == "number"]
+    return any(isinstance(number, Decimal) for number in numbers)
 
 
 def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int]) -> bool:
@@ -168,45 +182,6 @@ def _counts_columns(grid: TextGrid, style: Style, row: int, others: Sequence[int
 
 def _is_short(row: Sequence[Cell]) -> bool:
     return all(len(shown(cell)) < 60 for cell in row)
-
-
-def _names_columns(grid: TextGrid, stated: Sequence[Sequence[Value]], first: int, data: Sequence[int]) -> bool:
-    """Whether the first row with numbers is a header of years or of small numbers in order: `Region, 2019, 2020`."""
-    numbers = [value.number for value in stated[first] if value.kind == "number"]
-    if _are_years(numbers) and _left_of_numbers(stated[first]) and any(r > first for r in data):
-        return True
-    above = [r for r in range(first) if sum(cell is not None for cell in grid.rows[r]) > 1]
-    later = [r for r in data if r > first]
-    if not later or any(value.kind in ("gap", "share") for value in stated[first]):
-        return False
-    if any(value.kind == "text" for value in stated[first][1:]) and not above:
-        # Texts where the rows below have numbers: names of columns.
-        texts = [c for c, value in enumerate(stated[first]) if value.kind == "text"]
-        return any(stated[r][c].kind in ("number", "gap") for c in texts for r in later[:3])
-    if len(numbers) < 2 or not all(isinstance(number, int) for number in numbers):
-        return False
-    steps = {int(b or 0) - int(a or 0) for a, b in zip(numbers, numbers[1:], strict=False)}
-    return not above and steps == {1} and stated[first][0].kind in ("text", "empty") and numbers[0] in (0, 1)
-
-
-def _are_years(numbers: Sequence[int | Decimal | None]) -> bool:
-    """Whether numbers are years at one distance, or the same such years block by block.
-
-    >>> _are_years([2019, 2020, 2019, 2020]), _are_years([2019, 2044, 2020])
-    (True, False)
-    """
-    years = [number for number in numbers if isinstance(number, int) and number in YEARS]
-    if len(years) < 2 or len(years) < len(numbers):
-        return False
-    size = next((n for n in range(1, len(years)) if years[n] == years[0]), len(years))
-    steps = {b - a for a, b in zip(years[:size], years[1:size], strict=False)}
-    blocks = {tuple(years[n : n + size]) for n in range(0, len(years), size)}
-    return len(blocks) == 1 and len(steps) == 1 and steps <= {1, -1, 5, 10, 2, 4, 3, -5, -10}
-
-
-def _left_of_numbers(row: Sequence[Value]) -> bool:
-    """Whether all that is beside the numbers of a row is texts, with one or nothing in front of them."""
-    return row[0].kind in ("text", "empty") and all(value.kind in ("text", "empty", "number") for value in row)
 
 
 def _texts(row: Sequence[Cell]) -> list[str]:
@@ -328,7 +303,8 @@ def _shifted(grid: TextGrid, head: list[int], body: list[int]) -> tuple[TextGrid
         return grid, head, body
     row = grid.rows[head[0]]
     if (
-        row[-1] is None
+        grid.lines[head[0]] in grid.short
+        and row[-1] is None
         and all(cell is not None for cell in row[:-1])
         and all(grid.rows[r][-1] is not None for r in body)
     ):

@@ -46,6 +46,8 @@ class TextGrid:
     encoding: str = ""
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    short: frozenset[int] = frozenset()
+    """Lines of a text with fewer fields than others, which no blank at their end explains."""
 
     @property
     def name(self) -> str:

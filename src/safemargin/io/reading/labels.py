@@ -212,7 +212,9 @@ def _single(
     across: Sequence[str],
     level: int = 0,
 ) -> Labels:
-    if len(set(texts)) < len(texts) or "" in texts:
+    if texts[-1] == "" and len(texts) > 2 and texts.count("") == 1:
+        columns.notes.append("the last column has no name: taken for the sum of the others")
+    elif len(set(texts)) < len(texts) or "" in texts:
         twice = next((text for text in texts if texts.count(text) > 1), "")
         what = f"two columns are called {twice!r}; rename one" if twice else "a column of counts has no name"
         raise InputError(f"{frame.grid.name}: {what}")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import UNBOUNDED, InputError, PublishedTable, label
+from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, label
 from safemargin.io.combined import Combined, Hierarchies, is_combined, node_groups, read_combined, tree
 from safemargin.io.files import require_file, suffix
+from safemargin.io.reading.attributes import has_attributes
 from safemargin.io.reading.cells import SheetCells, find_cells
 from safemargin.io.reading.columns import TableColumns, find_columns
 from safemargin.io.reading.excel import excel_grids
@@ -101,14 +102,24 @@ def read_sheet_table(
     form = TableForm(sheet.path, suffix(sheet.path).lstrip(".") or "memory", counts=count)
     if axes is None and not skip and is_combined(sheet) and not reading.is_about_layout:
         found = read_combined(sheet, hierarchies, count)
-        return _of_combined(found, sheet, hierarchies, reading, form)
+        least = 0 if sheet.is_observed else found.least
+        try:
+            return _of_combined(found, sheet, hierarchies, reading, form, least)
+        except InputError:
+            if not least or reading.gap is not None:
+                raise
+            read = _of_combined(found, sheet, hierarchies, reading, form, 0)
+            return read.noted("a suppressed count may be zero: the sums say so")
     if not is_plain(sheet, count) or reading.is_about_layout:
+        return None
+    ours = trusted or _is_ours(sheet.path)
+    if axes is None and not ours and has_attributes(sheet.columns, {*RESERVED, count}):
         return None
     trees = {name: tree(name, (), files) for name, files in hierarchies.items() if name in sheet.columns}
     wider = {name: dict(zip(axis.labels, node_groups(axis), strict=True)) for name, axis in trees.items()}
     table = tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider)
     form = replace(form, is_tidy=reading == ReadingOptions())
-    return of_table(table, sheet, reading, form, trusted or _is_ours(sheet.path), set(trees))
+    return of_table(table, sheet, reading, form, ours, set(trees))
 
 
 def _is_ours(path: Path) -> bool:
@@ -169,10 +180,10 @@ def of_table(
 
 
 def _of_combined(
-    found: Combined, sheet: Sheet, hierarchies: Hierarchies, reading: ReadingOptions, form: TableForm
+    found: Combined, sheet: Sheet, hierarchies: Hierarchies, reading: ReadingOptions, form: TableForm, least: int
 ) -> ReadTable:
     """A table of a tool of disclosure control."""
-    gap = reading.gap or (found.least, UNBOUNDED)
+    gap = reading.gap or (least, UNBOUNDED)
     hidden, noised = found.suppressed, found.noised
     status = tuple(np.where(hidden, "suppressed", np.where(noised, "noised", "exact")).tolist())
     trees = found.trees
@@ -224,7 +235,7 @@ def read_grid(
     _keep_answers(frame, columns, reading)
     rows, across = row_labels(frame, columns), column_labels(frame, columns, across_names)
     _split_corner(rows, across)
-    said = explained([*frame.titles, *frame.footnotes], frame.style.symbols)
+    said = explained([*frame.titles, *frame.footnotes, *columns.units], frame.style.symbols)
     columns.doubts += grid.doubts
     for sign in frame.guessed:
         columns.doubts.append(f"{sign!r} stands in place of counts, and nothing says what it means: taken as a gap")

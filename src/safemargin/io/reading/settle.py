@@ -138,7 +138,7 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
                 f"all counts are multiples of {found} and totals do not add up: they are rounded"
             )
             return outcome
-        if (without := _leaving_out(cells, context, base)) is not None:
+        if not context.of_tool and (without := _leaving_out(cells, context, base)) is not None:
             return without
         place = cells.places[error.row, 0]
         where = f"{context.word} {place}: " if place >= 0 else ""

@@ -25,10 +25,12 @@ STRONG = frozenset(
     "skupaj skupno toplam kokku viso iš viso kopā pavisam σύνολο всего итого усього разом общо samtals "
     "jumla tổng alle mindösszesen ukupno: kopskaits "
     "alla samtliga sammanlagt 合計 総数 計 总计 合计 总数 합계 총계 계 المجموع الإجمالي सभी कुल jami barcha total: "
+    "סה״כ סה''כ סהכ ทั้งหมด jumlah kabuuan всичко вкупно общ gjithsej სულ ընդամենը барлығы "
     "grand-total celkem: insg. ges. tot.".split()
 ) | frozenset(
     (
-        *("grand total", "i alt", "hela landet", "iš viso", "tất cả", "all categories", "total general", "gesamt:"),
+        *("grand total", "סך הכל", "סך הכול", 'סה"כ', "tổng số", "tổng cộng"),
+        *("i alt", "hela landet", "iš viso", "tất cả", "all categories", "total general", "gesamt:"),
         *("alle zusammen", "total count", "tous", "toutes", "total (all)", "all (total)", "total all", "all total"),
         *("the whole", "row total", "column total", "col total", "total row", "total column", "sum total", "tutti"),
         *("todos", "todas", "allemaal", "genel toplam", "suma całkowita", "γενικό σύνολο", "total generale", "всего:"),
@@ -37,11 +39,12 @@ STRONG = frozenset(
 )
 """What offices call a sum over all categories; a label of this name that is no sum is an error."""
 WEAK = re.compile(
-    r"(?:t|0|00|000|99|999|_z|both(?: sexes)?|both genders|persons|people|population|total .+|.+ total|"
+    r"(?:(?:un)?(?:weighted )?base(?: \(n\))?|basis|"
+    r"t|0|00|000|99|999|_z|both(?: sexes)?|both genders|persons|people|population|total .+|.+ total|"
     r".+, total|all .+|"
     r".+ insgesamt|.+ zusammen|ensemble .+|.+ ensemble|alle .+|total\(.+\)|whole .+|entire .+|national|"
     r"country|nationwide|"
-    r"world|deutschland|france|sverige|(?:the )?united .+|eu ?-?[0-9]{0,2}|.+ \(total\)|.+ \(all\)|tous "
+    r"world|deutschland|france|sverige|(?:the )?united .+|eu ?-?[0-9]{0,2}(?:_[0-9]{4})?|.+ \(total\)|.+ \(all\)|tous "
     r".+|toutes .+|todos .+|tutti .+)",
     re.I,
 )
@@ -70,7 +73,9 @@ def is_strong(label: str) -> bool:
 
 def _plain(label: str) -> str:
     """A label without what may be the mark of a footnote."""
-    plain = re.sub(r"\s*(?:\(n\)|\[n\]|n ?=.*|[:.*†1-9]+|\([0-9]\))$", "", " ".join(label.casefold().split()))
+    plain = re.sub(
+        r"\s*(?:[¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈ]+|\(n\)|\[n\]|n ?=.*|[:.*†1-9]+|\([0-9]\))$", "", " ".join(label.casefold().split())
+    )
     return plain.strip(" ()[]-–—")
 
 

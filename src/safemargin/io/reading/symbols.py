@@ -48,6 +48,7 @@ def own_symbols(grid: TextGrid, style: Style) -> tuple[frozenset[str], frozenset
     last = [r for r in range(counted[-1] + 1, len(grid.rows)) if len(grid.rows[r]) == grid.width and grid.rows[r][-1]]
     rows += [r for r in last if all(cell is not None for cell in grid.rows[r])]
     lines = [" ".join(shown(cell) for cell in row if cell is not None) for row in grid.rows if _is_line(row)]
+    lines += [shown(row[1]) for row in grid.rows if _is_line(row) and len(row) > 1 and isinstance(row[1], str)]
     known, guessed = set[str](), set[str]()
     for c in range(1, grid.width):
         column = [stated[r][c].symbol for r, row in enumerate(grid.rows) if stated[r][c].kind == "text" and row[0]]
@@ -82,5 +83,5 @@ def _may_be_sign(text: str) -> bool:
     return (
         len(plain) <= LONGEST
         and not any(s.isdigit() for s in plain)
-        and not (is_strong(plain) or WEAK.fullmatch(plain))
+        and not (is_strong(plain) or (len(plain) > 1 and WEAK.fullmatch(plain)))
     )

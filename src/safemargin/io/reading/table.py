@@ -12,6 +12,9 @@ import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, IntArray, PublishedTable, frozen, label
 
+OWN = ("option", "count", "lower", "upper", "status", "is_sum")
+"""Names of columns that say what a cell holds; an axis of this name is called `status (axis)`."""
+
 
 @dataclass(frozen=True)
 class ReadAxis:
@@ -141,7 +144,8 @@ class ReadTable:
         rows = []
         for row, status in enumerate(self.cells.status):
             upper = int(self.cells.upper[row])
-            line: dict[str, Any] = dict(self.cells.cell(row))
+            labels = self.cells.cell(row)
+            line: dict[str, Any] = {f"{name} (axis)" if name in OWN else name: text for name, text in labels.items()}
             if self.cells.options:
                 line["option"] = self.cells.options[self.cells.option[row]]
             count = int(self.cells.lower[row]) if upper == self.cells.lower[row] else None

@@ -31,8 +31,22 @@ MARKS = (
 DELIMITERS = ("\t", ";", "|", ",")
 WESTERN = ("cp1252", "latin_1", "iso8859_15", "mac_roman", "cp850", "cp437", "cp858", "iso8859_14", "iso8859_9")
 MIDDLE = ("cp1250", "iso8859_2")
-LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "iso8859_2", "iso8859_5", "koi8_r", "mac_roman"]
+LIKELY = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1257",
+    "iso8859_2",
+    "iso8859_5",
+    "koi8_r",
+    "cp1255",
+    "cp1256",
+    "mac_roman",
+]
 LIKELY += ["cp850", "shift_jis", "euc_jp", "euc_kr", "gb18030", "big5"]
+_PAGE = re.compile(r"\s*<(?:!doctype|html|table|\?xml|head|body|[a-z:]+>|[A-Za-z:]+ xmlns)", re.I)
 _STATED = re.compile(r"""["']?sep=(.)["']?""", re.I)
 
 
@@ -46,7 +60,13 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
     stated = _STATED.fullmatch(lines[0].strip()) if lines else None
     lines = lines[1:] if stated else lines
     first = 1 + skip_lines + bool(stated)
+    if not encoding and _PAGE.match(text):
+        raise InputError(
+            f"{path}: is a page of the web or XML, not a table; open it in a spreadsheet and save it as CSV"
+        )
     delimiter = stated[1] if stated else "\t" if suffix(path) == ".tsv" else likely_delimiter(lines)
+    if delimiter == "," and not any("," in line for line in lines):
+        lines, delimiter = spaced(lines)
     rows, places, start, last = [], [], 0, 0
     reader = csv.reader(lines, delimiter=delimiter)
     try:
@@ -60,16 +80,34 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
         raise InputError(f"{path}: line {reader.line_num + first - 1}: is not valid CSV: {error}") from None
     if rows and _is_open("".join(lines[last:]), delimiter):
         raise InputError(f"{path}: line {last + first}: is not valid CSV: a quote is not closed")
+    rows = _keys_apart(rows)
     grid = make_grid(path, rows, places)
     return TextGrid(
         **{
             **vars(grid),
             "delimiter": delimiter,
             "encoding": used,
+            "short": _short_lines(rows, places),
             "notes": (note,) if note else (),
             "doubts": (doubt,) if doubt else (),
         }
     )
+
+
+def _keys_apart(rows: list[list[str]]) -> list[list[str]]:
+    """Rows of Eurostat, whose first field holds all dimensions: `sex,geo\\TIME_PERIOD` above `T,DE`."""
+    if not rows or not rows[0] or not (match := re.fullmatch(r"([\w.]+(?:,[\w.]+)*)\\(\w+)\s*", rows[0][0])):
+        return rows
+    names = match[1].split(",")
+    if len(names) < 2 or any(row and row[0].count(",") != len(names) - 1 for row in rows[1:]):
+        return rows
+    return [[*names, *rows[0][1:]], *([*row[0].split(","), *row[1:]] if row else row for row in rows[1:])]
+
+
+def _short_lines(rows: list[list[str]], places: list[int]) -> frozenset[int]:
+    """Lines with fewer fields than the longest has."""
+    width = max(map(len, rows), default=0)
+    return frozenset(place for row, place in zip(rows, places, strict=True) if len(row) < width)
 
 
 def _is_open(record: str, delimiter: str) -> bool:
@@ -159,6 +197,23 @@ def _strictly(path: Path, content: bytes, name: str) -> str:
         return content.decode(name)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not {name.upper()} throughout ({error.reason}); state its encoding") from None
+
+
+def spaced(lines: list[str]) -> tuple[list[str], str]:
+    """Columns parted by blanks: two or more as in printed tables, or one where texts are in quotes, as R writes them.
+
+    >>> spaced(["Area   men  women", "North East   1    2", "South   3    4"])[1]
+    '\\t'
+    """
+    filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+    quoted = [len(next(csv.reader([line], delimiter=" "))) for line in filled if '"' in line]
+    if len(quoted) == len(filled) > 1 and len(set(quoted[1:])) == 1 and quoted[0] in (quoted[-1], quoted[-1] - 1):
+        return ["\t".join(next(csv.reader([line], delimiter=" "))) for line in filled], "\t"
+    parted = [re.sub(r"(?<=\S)(?: {2,}|\t)(?=\S)", "\t", line) for line in lines]
+    widths = [line.count("\t") for line in parted if line.strip()]
+    if widths and max(widths) > 0 and widths.count(max(widths)) * 2 > len(widths):
+        return parted, "\t"
+    return lines, ","
 
 
 def likely_delimiter(lines: list[str]) -> str:

@@ -297,12 +297,15 @@ def _search(rows: Rows, axis: int, labels: Sequence[str], found: AxisSums, taken
     """Subtotals: labels that are the sum of a run of labels right after or right before them, the smallest first."""
     if len(labels) > MOST_SEARCHED or len(labels) ** 2 * len(rows.lower) > 50 * MOST_TESTED:
         return
+    rest = rows.rest(axis)
+    beside = np.bincount(np.unique(np.column_stack([rest, rows.codes[:, axis]]), axis=0)[:, 0]) > 1
+    compared = set(rows.codes[beside[rest], axis].tolist())  # labels beside others, all else equal
     changed = True
     while changed:
         changed = False
         order = [code for code in range(len(labels)) if code not in taken and code != total]
         for place, parent in enumerate(order):
-            if any(parent == whole for whole, _ in found.splits):
+            if parent not in compared or any(parent == whole for whole, _ in found.splits):
                 continue
             run = _run(rows, axis, labels, order, place)
             if run:

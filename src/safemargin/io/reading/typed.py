@@ -9,12 +9,14 @@ from safemargin.io.duck import DuckSource, open_json, open_memory, open_parquet
 from safemargin.io.files import parse_json, read_text, require_file
 from safemargin.io.office import open_spss, open_stata
 from safemargin.io.reading.grid import MOST_CELLS, Cell, TextGrid, make_grid
+from safemargin.io.reading.json_forms import json_rows
 from safemargin.io.rows import quoted
 from safemargin.io.sqlite import connected, table_names
 
 NUMERIC = frozenset(
     "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT FLOAT DOUBLE DECIMAL".split()
 )
+MIDNIGHT = " 00:00:00"
 MOST_BYTES = 128 * 2**20
 """Bytes of all texts of a table together: a file may state one long text for every row."""
 
@@ -37,6 +39,12 @@ def source_grid(source: DuckSource) -> TextGrid:
             )
         texts = ", ".join(f"{field}::varchar" for field in fields)
         records = database.execute(f"select {texts} from {source.scan}").fetchall()
+    for column, kind in enumerate(kinds):
+        if kind.startswith("TIMESTAMP") and all((record[column] or MIDNIGHT).endswith(MIDNIGHT) for record in records):
+            records = [  # days, as Excel shows them
+                (*record[:column], (record[column] or "")[: -len(MIDNIGHT)] or None, *record[column + 1 :])
+                for record in records
+            ]
     numeric = [kind.split("(")[0] in NUMERIC for kind in kinds]
     rows: list[list[Cell]] = [[*names]]
     for record in records:
@@ -89,6 +97,10 @@ def json_grids(path: Path) -> list[TextGrid]:
         return [source_grid(open_json(path))]
     value = parse_json(read_text(path), path)
     if isinstance(value, dict):
+        if (found := json_rows(path, value)) is not None:
+            check_size(path, len(found), len(found[0]))
+            grid = make_grid(path, [[_json_cell(path, cell) for cell in row] for row in found], word="row")
+            return [TextGrid(**{**vars(grid), "head": 1})]
         lists = [part for part in value.values() if isinstance(part, list) and part]
         if lists and len(lists) == len(value) and all(len(part) == len(lists[0]) for part in lists):
             value = [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]  # columns by name

@@ -24,9 +24,25 @@ SYMBOLS = frozenset(
     "* ** *** x xx xxx c s d z u # † ‡ … . .. ... : :: n/a na n.a. n.a nan null none (d) (s) (x) (c) (z) "
     "(na) (*) [c] [s] "
     "[x] [z] [u] [d] [n] [*] [low] [w] w q (q) / // • ● ■ ? suppressed secret confidential geheim vertraulich "
-    "confidentiel secreto oculto masked redacted hidden #n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
-    "conf conf. sup supp sup. supp. x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
-) | frozenset(["not shown", "too few", "not published", "not available", "no data", "low count", "small count"])
+    "confidentiel secreto oculto masked redacted hidden with"
+    "held confid. vertr. "
+    "#n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
+    "conf conf. sup supp sup. supp. np n.p. nfp x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
+) | frozenset(
+    [
+        "not shown",
+        "too few",
+        "not published",
+        "not available",
+        "no data",
+        "low count",
+        "small count",
+        "not disclosed",
+        "non diffusé",
+        "k. a.",
+        "data not shown",
+    ]
+)
 """What offices print where a count is not published, in small letters."""
 DASHES = frozenset(["-", "–", "—", "−", "--", "‐", "‑"])
 _FEWER = (
@@ -36,6 +52,7 @@ _FEWER = (
 _BELOW = re.compile(rf"\(?(?:n ?)?(?:<|&lt;|{_FEWER}) ?([0-9]{{1,6}})(?: [^\W\d]{{3,20}})?\)?", re.I)
 _AT_MOST = re.compile(r"\(?(?:≤|<=|=<|&le;|⩽|at most|up to|bis zu|höchstens|au plus) ?([0-9]{1,6})\)?", re.I)
 _RANGE = re.compile(r"[\[(]?([0-9]{1,6}) ?(?:-|–|—|to|bis|à|a|\.\.|…) ?([0-9]{1,6})[\])]?", re.I)
+_OR_FEWER = re.compile(r"([0-9]{1,6}) (?:or (?:fewer|less|under)|oder weniger|ou moins|o menos)", re.I)
 _AT_LEAST = re.compile(r"\(?(?:>=|≥|⩾) ?([0-9]{1,6})\)?|([0-9]{1,6})\+", re.I)
 _SIGN = r"[+−-]?"
 _PLAIN = re.compile(rf"{_SIGN}[0-9]+")
@@ -48,6 +65,10 @@ _MARKED = re.compile(
     r"(.*[0-9])\s*(\*{1,3}|[†‡§¹²³⁴⁵⁶⁷⁸⁹]+|\[[a-z0-9]{1,2}\]|\([a-z]\)|\([0-9]{1,2}\)|"
     r"(?<=[0-9]) [bcdefinprsuvz]{1,3}|(?<=[0-9])[rpe])"
 )
+_WITH_SHARE = re.compile(r"(.*[0-9])\s*[(\[]\s*[0-9]{1,3}(?:[.,][0-9]+)?\s*%\s*[)\]]")
+"""A count with its share behind it: `12 (34.5%)`."""
+_LAKHS = re.compile(rf"{_SIGN}[0-9]{{1,2}}(?:,[0-9]{{2}})+,[0-9]{{3}}")
+"""Indian thousands, lakhs and crores: `12,34,567`."""
 _BRACKETED = re.compile(r"\(([0-9][0-9.,' ]*)\)")
 MONEY = re.compile(r"[€$£¥₹₽₩]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN)\b")
 
@@ -101,13 +122,26 @@ def read_value(cell: Cell, style: Style) -> Value:
         return Value("number", number)
     if text.endswith(("%", "‰")) and read_number(text[:-1].strip(), Style(_any_decimal(text), "")) is not None:
         return Value("share")
-    if text.lower() in SYMBOLS or text.lower() in style.symbols or re.fullmatch(r": ?[a-z]{1,2}", text):
+    if (
+        text.lower() in SYMBOLS
+        or _is_word_in_brackets(text)
+        or text.lower() in style.symbols
+        or re.fullmatch(r": ?[a-z]{1,2}", text)
+    ):
         return Value("gap", symbol=text)
     if (gap := _ranged(text)) is not None:
         return gap
+    if (shared := _WITH_SHARE.fullmatch(text)) and (number := read_number(shared[1].strip(), style)) is not None:
+        return Value("number", number, mark="(%)")
     if (marked := _MARKED.fullmatch(text)) and (number := read_number(marked[1].strip(), style)) is not None:
         return Value("number", number, mark=marked[2].strip())
     return Value("text", symbol=text)
+
+
+def _is_word_in_brackets(text: str) -> bool:
+    """Whether a text is a word of a gap in brackets: `[REDACTED]`, `<suppressed>`."""
+    inner = re.fullmatch(r"[\[(<{*]+\s*([^\W\d_][\w .]{2,20})\s*[\])>}*]+", text)
+    return inner is not None and inner[1].lower() in SYMBOLS
 
 
 def other_digits(texts: Iterable[str]) -> bool:
@@ -126,6 +160,8 @@ def _ranged(text: str) -> Value | None:
     if match := _BELOW.fullmatch(text):
         return Value("gap", symbol=text, high=max(int(match[1]) - 1, 0))
     if match := _AT_MOST.fullmatch(text):
+        return Value("gap", symbol=text, high=int(match[1]))
+    if match := _OR_FEWER.fullmatch(text):
         return Value("gap", symbol=text, high=int(match[1]))
     if (match := _RANGE.fullmatch(text)) and int(match[1]) <= int(match[2]):
         return Value("gap", symbol=text, low=int(match[1]), high=int(match[2]))
@@ -152,6 +188,8 @@ def read_number(text: str, style: Style) -> int | Decimal | None:
     if _POWER.fullmatch(plain):
         return _whole(Decimal(plain.replace(",", ".")))
     for sign in ",.":
+        if sign == style.thousands == "," and _LAKHS.fullmatch(plain):
+            return _whole(Decimal(plain.replace(",", "")))
         if sign == style.thousands and (_GROUPED[sign].fullmatch(plain) or _MIXED[sign].fullmatch(plain)):
             return _whole(
                 Decimal(
@@ -188,6 +226,9 @@ def number_style(texts: Iterable[str], decimal: str = "", thousands: str = "") -
         plain = text.strip().rstrip("%*").strip().replace("−", "-")
         bracketed = _BRACKETED.fullmatch(plain)
         plain = bracketed[1] if bracketed else plain
+        if _LAKHS.fullmatch(plain):
+            groups.add(",")
+            continue
         for sign in ",.":
             if _MIXED[sign].fullmatch(plain):
                 groups.add(sign)

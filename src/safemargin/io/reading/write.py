@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from safemargin.core import InputError
+from safemargin.io.reading.column_names import SHARES
 from safemargin.io.reading.excel import excel_grids
 from safemargin.io.reading.grid import Cell, TextGrid
 from safemargin.io.reading.table import ReadTable
@@ -42,6 +43,9 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
     for line, column in (places[row].tolist() for row in hidden):
         rows[at_line[line]][column] = MARK
     _remove_others(rows, counted)
+    for row, line in enumerate(grid.lines):
+        while line in grid.short and rows[row] and rows[row][-1] is None:
+            rows[row].pop()  # a header of R has one field less than its rows
     rows += [[], [FOOTNOTE]]
     name = f"{form.path.name.split('.')[0]}-suppressed.{form.kind}"
     return name, (_workbook(rows, grid) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
@@ -50,7 +54,15 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
 def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]]) -> None:
     """Take away numbers beside the counts and below them: they may be shares of what is suppressed."""
     first, filled = min(column for _, column in counted), {row for row, _ in counted}
+    shares = {
+        column
+        for column in range(first)
+        if any(SHARES.search(str(rows[row][column] or "")) for row in range(min(filled)))
+    }
     for row in range(min(filled), len(rows)):
+        for column in shares:  # left of the counts
+            if _is_numeric(rows[row][column]):
+                rows[row][column] = None
         if row not in filled and any(map(_is_numeric, rows[row][first:])):
             rows[row] = [None] * len(rows[row])  # a row of shares, or of another table
         for column in range(first, len(rows[row])):

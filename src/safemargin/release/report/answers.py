@@ -65,8 +65,22 @@ class Origin:
 TOTAL_EXPOSES = "The total alone shows how everybody voted; publishing it is your decision."
 
 
+RULE_NOT_CHECKED = "Not checked: what somebody infers who knows the rule and runs it on other answers."
+
+
 def verdict(context: ReportContext) -> tuple[str, str, str]:
-    """The state, the sentence that counts, and one sentence more."""
+    """The state, the sentence that counts, and one sentence more; amber where the rule was not shown."""
+    return with_rule(context, *_verdict(context))
+
+
+def with_rule(context: ReportContext, state: str, sentence: str, detail: str) -> tuple[str, str, str]:
+    """A verdict of which nobody reads more than was shown: its state, its sentence and what is added to it."""
+    if state == "unsound" or context.plan.certificate.rule == "rerun":
+        return state, sentence, detail
+    return "partly", sentence, f"{detail} {RULE_NOT_CHECKED}"
+
+
+def _verdict(context: ReportContext) -> tuple[str, str, str]:
     if not context.is_sound:
         return "unsound", f"{headline(context)}.", "Nothing was published."
     if context.total_exposes:

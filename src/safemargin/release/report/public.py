@@ -6,6 +6,7 @@ from typing import Any
 
 from safemargin.core import PublishedTable
 from safemargin.io import rows_of
+from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.release.report.groups import Orders
 from safemargin.ui import Fold, Grid, Headline, Paragraph, Report, Section, plural, render_report
 
@@ -40,7 +41,7 @@ def public_page(
     page = render_report(
         Report(
             certificate["title"] or "Published tables",
-            Headline("sound", "These tables are safe to read and to use.", certificate["statement"]),
+            safe_to_read(certificate, "These tables are safe to read and to use.", certificate["statement"]),
             Section(
                 "Against whom",
                 f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
@@ -62,6 +63,14 @@ def public_page(
         checks_itself=True,
     )
     return with_data(page, data)
+
+
+def safe_to_read(certificate: Mapping[str, Any], sentence: str, detail: str) -> Headline:
+    """The headline of a page for everybody: amber where less was shown than that the rule discloses nothing."""
+    missing = [RULE_NOT_CHECKED] if certificate["rule"]["label"] != "rerun" else []
+    if certificate["unproved"]:
+        missing.append(f"Not checked: {plural(certificate['unproved'], 'count')} that only fractional tables show.")
+    return Headline("partly" if missing else "sound", " ".join([sentence, *missing]), detail)
 
 
 def with_data(page: str, data: Mapping[str, Sequence[Sequence[object]]]) -> str:

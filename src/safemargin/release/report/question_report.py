@@ -11,9 +11,9 @@ from typing import Any
 from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.plan import Action
 from safemargin.release.questions import SurveyQuestion
-from safemargin.release.report.answers import Origin, exposed_together, files_section
+from safemargin.release.report.answers import Origin, exposed_together, files_section, with_rule
 from safemargin.release.report.context import ReportContext, headline
-from safemargin.release.report.public import HOW_TO_CHECK, with_data
+from safemargin.release.report.public import HOW_TO_CHECK, safe_to_read, with_data
 from safemargin.ui import (
     Answers,
     Figures,
@@ -211,7 +211,7 @@ def _groups(pairs: Pairs) -> Iterator[Part]:
 
 def questions_report(context: ReportContext, pairs: Pairs, shares: tuple[int, int], origin: Origin) -> Report:
     """Everything for the office that made the release. It holds reasons that look at answers."""
-    state, sentence, detail = _verdict(context, pairs, shares)
+    state, sentence, detail = with_rule(context, *_verdict(context, pairs, shares))
     refused = [f"{question.name}: {refusal}" for question, own in pairs for refusal in own.plan.refusals]
     rows = [
         (
@@ -243,7 +243,7 @@ def questions_record(
     context: ReportContext, pairs: Pairs, shares: tuple[int, int], origin: Origin, names: Sequence[str]
 ) -> Report:
     """The record to be printed and signed: limits, questions, what was decided, and by whom."""
-    _, sentence, detail = _verdict(context, pairs, shares)
+    _, sentence, detail = with_rule(context, *_verdict(context, pairs, shares))
     target = context.plan.target
     limits = {
         "no share may be inferred above": exact_percent(1 - target.beta),
@@ -293,8 +293,8 @@ def questions_page(
     page = render_report(
         Report(
             certificate["title"] or "Published tables",
-            Headline(
-                "sound",
+            safe_to_read(
+                certificate,
                 f"One certificate for {plural(len(questions), 'question')}: these tables are safe to read and to use.",
                 lost,
             ),

@@ -7,6 +7,7 @@ from safemargin.history.folders import PUBLISHED
 from safemargin.io import MANIFEST, read_manifest
 from safemargin.release.ledger.locks import read_locks
 from safemargin.release.project import Project
+from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.ui import Grid, Part
 from safemargin.web.bench import Bench, Given, PastRun, Screen, command
 
@@ -50,6 +51,11 @@ def _checks(bench: Bench, project: Project, draft: PastRun | None) -> list[tuple
             "It was made with the limits of the project, and neither the project nor its files changed since.",
         ),
         (draft is not None and draft.kind == "draft", True, "It is certified, and every attack on it failed."),
+        (
+            draft is not None and RULE_NOT_CHECKED not in draft.document["verdict"]["detail"],
+            False,
+            "It holds also for somebody who knows the rule and runs it on other answers. If not, that is not checked.",
+        ),
         (locked, project.ledger is not None and project.ledger.lock, "The limits were locked before the count."),
         (project.ledger is not None, False, "A ledger records it, so that the next release is held against it."),
     ]

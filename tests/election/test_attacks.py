@@ -1,0 +1,346 @@
+"""A malicious party of each role, with the code at hand: what it tries is noticed, refuted, or stops nobody else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from election_world import SHARED, SMALL, World, election_of, plan_for, secrets_of
+from safemargin import election
+from safemargin.core import InputError
+from safemargin.election import collecting
+from safemargin.election.ballots import Envelope
+from safemargin.election.board import Board, Head, make_entry, sign_head
+from safemargin.election.client import send
+from safemargin.election.collecting import BallotBox, Collector
+from safemargin.election.desk import Desk
+from safemargin.election.issuing import Registrar
+from safemargin.election.keys import canonical, parse
+from safemargin.election.merkle import leaf_hash, root_of
+from safemargin.election.receipts import ANOTHER, ENROLLED, NOBODY, judge_objection, registered
+from safemargin.election.role import Role
+from safemargin.election.setup import parse_plan
+from safemargin.election.verify import BoardCheck, check_board
+
+
+def check(world: World) -> BoardCheck:
+    return check_board(world.copy(), processes=1, pinned=world.election.fingerprint)
+
+
+def test_a_collector_that_counts_the_older_ballot_is_seen_by_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding 5: the newer of two ballots is turned away as the older one; its voter need not look."""
+    wins = collecting.wins
+    monkeypatch.setattr(collecting, "wins", lambda one, other: not wins(one, other))
+    world = World(tmp_path).until_cast()
+    world.cast_one("row 000", "total", "yes")
+    world.close()
+    assert "turned away for no true reason" in check(world).findings[0]
+
+
+class Deaf(Collector):
+    """Calls one message unreadable."""
+
+    unwanted = b""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        honest = self.envelope.open
+        self.envelope.open = lambda m, key: None if m == self.unwanted else honest(m, key)  # type: ignore[method-assign]
+
+
+def test_a_collector_that_calls_a_ballot_unreadable_is_refuted(tmp_path: Path) -> None:
+    """Finding 5: the receipt and what the voter kept prove which ballot was in the message, to everybody."""
+    world = World(tmp_path, classes={"collector": Deaf}).until_cast()
+    wallet = world.wallets["row 003"]
+    world.role("collector").unwanted = wallet.message("total")
+    world.close()
+    found = check(world)
+    assert found.findings == [] and "1 messages of the box hold no ballot" in found.unchecked[-1]
+    desk = Desk(world.election, tmp_path / "wallet.json", world.ask)
+    desk.wallet = wallet
+    (said,) = [receipt for receipt in desk.check() if not receipt.included]
+    assert said.sentence == "collector_dropped"
+    objection = parse(wallet.objection("total"))
+    assert judge_objection(world.copy(), "total", objection)[0] == "collector_dropped"
+    other = parse(world.wallets["row 002"].objection("total"))
+    for wrong in (
+        {**objection, "nonce": "00" * 32},
+        {**objection, "ballot": other["ballot"], "nonce": other["nonce"]},
+        {**objection, "signature": other["signature"]},
+        {"message": objection["message"], "signature": objection["signature"]},
+    ):
+        with pytest.raises(InputError):
+            world.ask("collector", "object", canonical(wrong))
+    assert [receipt.sentence for receipt in desk.object()] == ["objected"]
+    world.end_objections()
+    assert wallet.check("total", world.copy()).included and world.total() == {"yes": 4, "no": 2, "no answer": 0}
+    assert judge_objection(world.copy(), "total", objection)[0] == "on_board"
+    with pytest.raises(InputError, match="is of a ballot of total"):
+        judge_objection(world.copy(), "age", objection)
+    copy = world.copy().folder
+    decided = election.complaint(desk.complaints, board=copy, id=world.election.fingerprint)
+    assert decided.to_json()["founded"] is False and "unfounded" in decided.to_text()
+
+
+class Planter(Registrar):
+    """Enrols somebody in the name of the last row, and hides it behind a hash that no letter has."""
+
+    def _leaves(self, store: str) -> list[bytes]:
+        own = super()._leaves(store)
+        last = super()._leaves("roll")
+        hidden = next(leaf for leaf in last if leaf == self.hidden)
+        return sorted(bytes(32) if leaf == hidden else leaf for leaf in own) if store in self.lists else own
+
+    hidden = b""
+    lists: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize("lists", [(), ("enrolled",), ("enrolled", "roll")])
+def test_a_registrar_that_votes_for_an_abstainer_is_seen_by_the_letter(tmp_path: Path, lists: tuple[str, ...]) -> None:
+    """Finding 16: the abstainer's letter is in the register, or the register does not verify, or the letter is not
+    among those that the registrar wrote: never an all-clear.
+    """
+    world = World(tmp_path, classes={"registrar": Planter})
+    rows = list(world.wallets)
+    absent = world.wallets[rows[5]]
+    from safemargin.election.keys import register_leaf
+
+    registrar = world.role("registrar")
+    registrar.hidden, registrar.lists = register_leaf(world.election.mid, rows[5], absent.state["code"]), lists
+    world.begin().enrol().cast().close()  # row 005 did none of that
+    board, code = world.copy(), absent.state["code"]
+    findings = check_board(board, processes=1).findings
+    state = registered(board, rows[5], code)
+    if not lists:
+        assert findings == [] and state == ENROLLED
+    elif lists == ("enrolled",):
+        assert findings == ["register/hashes: somebody enrolled who has no letter"] and state == NOBODY
+    else:
+        assert findings == [] and state == ANOTHER
+        desk = Desk(world.election, tmp_path / "wallet.json", world.ask)
+        desk.wallet = absent
+        with pytest.raises(InputError, match="does not have you"):
+            desk.check()
+
+
+def forge(world: World, name: str, type_: str, body: dict[str, Any]) -> None:
+    """An entry that a trustee signs although it is nonsense."""
+    world.ask("board", "append", make_entry(world.election, world.secrets[name], type_, body).content)
+    world.desk("board")
+    from safemargin.election.client import witness
+
+    witness(world.election, world.ask)
+
+
+def test_one_trustee_of_three_that_signs_nonsense_stops_nobody(tmp_path: Path) -> None:
+    """Two of three decrypt: wrong freeze, wrong total, parts that are kept back and another release are named and have
+    no effect.
+    """
+    world = World(tmp_path, plan=SHARED).until_frozen()
+    zero, signature = "00" * 32, "00" * 64
+    forge(world, "trustee-3", "freeze", {"root": zero, "list": zero})
+    world.desk("trustee-1").tally()
+    parts = {option: {"part": zero, "proof": signature} for option in ("yes", "no", "no answer")}
+    forge(world, "trustee-3", "total", {"parts": parts})
+    world.desk("trustee-2").tally()
+    good = ["trustee-1", "trustee-2"]
+    for name in good:
+        world.desk(name).tally()
+    world.desk("collector").publish()
+    forge(world, "trustee-3", "private", {"commitment": zero})
+    for name in (*good, *good):
+        world.desk(name).tally()
+    forge(world, "trustee-3", "compared", {"release": zero})
+    for name in good:
+        world.desk(name).publish()
+    body = world.board.of("release")[0].body
+    forge(world, "trustee-3", "release", {**body, "files": {**body["files"], "total.csv": zero}})
+    with pytest.raises(InputError, match="no entry names this content"):
+        world.role("board").board.put("release", "total.csv", b"x")
+    found = check(world)
+    assert found.findings == [] and found.total == {"yes": 4, "no": 2, "no answer": 0}
+    assert found.total_verified and found.certified and found.complete and found.published
+    assert len(found.disregarded) == 4 and all("trustee-3" in text for text in found.disregarded)
+
+
+def test_two_trustees_of_three_that_freeze_something_else_are_a_finding(tmp_path: Path) -> None:
+    world = World(tmp_path, plan=SHARED).until_frozen()
+    for name in ("trustee-2", "trustee-3"):
+        forge(world, name, "freeze", {"root": "00" * 32, "list": "00" * 32})
+    assert len(check(world).findings) == 2
+    with pytest.raises(InputError, match="does not verify"):
+        world.desk("trustee-1").tally()
+
+
+def test_where_all_trustees_decrypt_a_wrong_one_is_a_finding(tmp_path: Path) -> None:
+    world = World(tmp_path, plan=SMALL).until_frozen()
+    forge(world, "trustee-3", "freeze", {"root": "00" * 32, "list": "00" * 32})
+    assert "freeze of trustee-3" in check(world).findings[0]
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_a_trustee_that_was_restored_does_the_same_again(tmp_path: Path, stage: int) -> None:
+    """Restored from a backup of the first day at any stage: it takes over what it signed, and stops nobody."""
+    world = World(tmp_path).until_frozen()
+
+    def forget() -> None:
+        for table in ("state", "files"):
+            world.role("trustee-2").store(table).clear()
+
+    names = world.plan.trustees
+    for step in range(4):
+        world.desk("trustee-2").tally()
+        for name in ("trustee-1", "trustee-3"):
+            world.desk(name).tally(tmp_path / "release")
+        if step == stage:
+            forget()
+        if step == 1:
+            world.desk("collector").publish()
+    if stage == 3:
+        with pytest.raises(InputError, match="froze other ballots or none"):
+            world.desk("trustee-2").publish()
+        world.desk("trustee-2").tally()
+    for name in names:
+        world.desk(name).publish()
+    found = check(world)
+    assert found.findings == [] and found.complete and found.certified
+
+
+def test_parts_of_any_trustees_give_one_salt(tmp_path: Path) -> None:
+    """The folder for auditors is hidden by a salt that fewer than enough trustees know nothing of."""
+    from safemargin.election.trustee import tally_secret
+
+    world = World(tmp_path, plan=SHARED).until_frozen()
+    plan = check(world).plan
+    assert plan is not None
+    made = {name: plan.exchanged(tally_secret(world.election, world.secrets[name]), name) for name in plan_names(world)}
+    salts = {
+        plan.salt({name: bytes.fromhex(made[name][-1]["part"]) for name in made if name != absent}) for absent in made
+    }
+    assert len(salts) == 1 and len(salts.pop()) == 64
+    assert all(plan.exchange_fault(name, parts) is None for name, parts in made.items())
+    assert plan.exchange_fault("trustee-1", made["trustee-2"]) and plan.exchange_fault("trustee-1", [])
+    wrong = [*made["trustee-1"][:-1], {**made["trustee-1"][-1], "part": made["trustee-2"][-1]["part"]}]
+    assert "salt" in str(plan.exchange_fault("trustee-1", wrong))
+
+
+def plan_names(world: World) -> list[str]:
+    return world.plan.trustees
+
+
+def test_an_issuer_that_was_restored_signs_no_other_history_of_the_board(tmp_path: Path) -> None:
+    """Its backup knows fewer heads: it witnesses nothing until it has the last one from the others."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    issuer, board = world.role("issuer-1"), world.role("board").board
+    issuer.store("heads").clear()
+    issuer.remember("restored")
+    with pytest.raises(InputError, match="has not caught up"):
+        issuer.run("witness")
+    lodged = {name: parse(world.ask(name, "lodged")) for name in ("issuer-2", "issuer-3")}
+    issuer.run("catch_up", canonical(lodged))
+    fork = Head(1, root_of([leaf_hash(b"another")]), {})
+    fork.signatures["board"] = sign_head(world.election, world.secrets["board"].signing, "board", fork)
+    with pytest.raises(InputError, match="the board was forked"):
+        issuer.run("witness", canonical({"head": fork.document(), "path": []}))
+    assert parse(issuer.run("witness"))["last"] == len(board.contents)
+
+
+def test_nobody_fills_the_box_with_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finding 18: so many messages are taken in and no more; those that are there are acknowledged again."""
+    monkeypatch.setattr(collecting, "CHANGES", 0)
+    monkeypatch.setattr(collecting, "SPARE", 3)
+    world = World(tmp_path).begin().enrol(["row 000"])
+    box = world.role("box")
+    assert isinstance(box, BallotBox)
+    wallet = world.wallets["row 000"]
+    for name in world.election.dimensions:
+        wallet.cast(wallet.prepare(name, "yes", "well"))
+        send(wallet, name, world.ask)
+    garbage = [number.to_bytes(4, "big") + bytes(box.size - 4) for number in range(5)]
+    assert all(isinstance(answer, InputError) for answer in box.post(garbage))
+    assert isinstance(box.post([wallet.message("age")])[0], bytes) and box.store("messages").count() == 3
+    assert collecting.BallotBox(world.election, world.secrets["box"], tmp_path / "box").room == 0
+
+
+@pytest.mark.parametrize("spelled", ["union", "Union ", "Ｕnion", "U nion"])
+def test_one_organisation_spelled_twice_is_one(spelled: str) -> None:
+    """Finding 16: the rules of separation do not depend on capitals, blanks or forms of letters."""
+    plan = plan_for(12, 4).replace(
+        'box = { role = "box", organisation = "Post" }', f'box = {{ role = "box", organisation = "{spelled}" }}'
+    )
+    with pytest.raises(InputError, match="the box is run by nobody of"):
+        election_of(parse_plan(plan), 12, secrets_of(parse_plan(plan)))
+
+
+def test_codes_and_ballots_travel_encrypted_only(tmp_path: Path) -> None:
+    """Finding 2: an address without TLS is refused where it is named and where it is used."""
+    from safemargin.election.client import fetch_manifest
+
+    plan = tmp_path / "plan.toml"
+    plan.write_text(SMALL)
+    with pytest.raises(InputError, match="must begin with https"):
+        election.init(plan, "box", tmp_path / "box", address="http://box.example")
+    with pytest.raises(InputError, match="begins with https"):
+        fetch_manifest("http://board.example", "00" * 32)
+    with pytest.raises(InputError, match="address"):
+        parse_plan(SMALL.replace('organisation = "Post"', 'organisation = "Post", address = "http://post.example"'))
+
+
+def test_the_signers_are_those_of_the_manifest(tmp_path: Path) -> None:
+    """Finding 3: no board can give one person other signers; a token of fewer issuers is no token."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    wallet = world.wallets["row 000"]
+    del wallet.state["tokens"]["age"]["signatures"]["issuer-2"]
+    with pytest.raises(InputError, match="not signed yet by all issuers"):
+        wallet.prepare("age", "yes")
+
+
+def test_a_message_holds_the_ballot_that_it_commits_to(tmp_path: Path) -> None:
+    """Number and commitment outside are those of the ballot inside, or the message is no ballot."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    wallet, envelope, key = world.wallets["row 000"], Envelope(world.election), world.secrets["collector"].sealing
+    wallet.cast(wallet.prepare("age", "yes"))
+    message = wallet.message("age")
+    opened = envelope.open(message, key)
+    assert opened is not None and opened[0].dimension.name == "age"
+    for place in (0, 4, 35, 36, len(message) - 1):
+        assert envelope.open(message[:place] + bytes([message[place] ^ 1]) + message[place + 1 :], key) is None
+    from safemargin.election.keys import seal
+
+    outside = message[:4] + bytes(32)
+    plain = (bytes(32) + len(opened[1]).to_bytes(4, "big") + opened[1]).ljust(envelope.inner, b"\0")
+    assert envelope.open(outside + seal(plain, envelope.key, b"GV2 box" + world.election.mid + outside), key) is None
+
+
+def test_roles_are_only_those_of_the_manifest(tmp_path: Path) -> None:
+    """An entry is written by one role alone, whoever else signs it."""
+    world = World(tmp_path).until_cast()
+    names: dict[str, Role] = world.roles
+    for name in names:
+        if name != "collector":
+            with pytest.raises(InputError, match="cannot come from"):
+                world.ask(
+                    "board",
+                    "append",
+                    make_entry(world.election, world.secrets[name], "closed", {"closed": True}).content,
+                )
+    assert json.loads(Board(tmp_path / "board" / "board").contents[0])["type"] == "manifest"
+
+
+def test_the_check_of_a_voter_verifies_the_board(tmp_path: Path) -> None:
+    """Finding 7: a board whose signatures are wrong is no proof that a ballot counts."""
+    world = World(tmp_path).until_cast().close()
+    desk = Desk(world.election, tmp_path / "wallet.json", world.ask)
+    desk.wallet = world.wallets["row 000"]
+    assert all(receipt.included for receipt in desk.check())
+    path = next(p for p in sorted((world.board.folder / "entries").glob("*")) if b'"type":"ballots"' in p.read_bytes())
+    stated = json.loads(path.read_bytes())
+    stated["signature"] = "00" * 64
+    path.write_bytes(canonical(stated))
+    world.role("board").board.contents[int(path.stem)] = path.read_bytes()
+    desk.path = tmp_path / "again.json"
+    with pytest.raises(InputError, match="the board does not verify"):
+        desk.check()
