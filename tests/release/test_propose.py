@@ -356,5 +356,5 @@ def test_bands_and_words_are_ordered_however_they_are_written(
 
 
 def test_numbers_of_places_are_no_bands(tmp_path: Path) -> None:
-    rows = [{"precinct": f"{n % 9}-{n % 3}" if n % 2 else f"{n % 9:02}", "vote": "AB"[n // 9 % 2]} for n in range(300)]
+    rows = [{"precinct": f"{n % 9}-{n % 3}" if n % 2 else f"{n % 9:02}", "vote": "AB"[n // 18 % 2]} for n in range(300)]
     assert "ordered" not in tomllib.loads(init(write_csv(tmp_path / "v.csv", rows)).text)["axes"]["precinct"]
