@@ -35,6 +35,17 @@ def test_what_the_first_table_hid_stays_hidden(tmp_path: Path, population: str) 
     assert gaps(Path(suppress(tmp_path / "kinds.csv").write(tmp_path / "alone")) / "published" / "pattern.csv") == set()
 
 
+def test_the_same_people_under_another_name_are_said(tmp_path: Path) -> None:
+    """Failed before: tables of `city` were published beside those of `town` without a word."""
+    publish(tmp_path, "ages", AGES)
+    (tmp_path / "kinds.csv").write_text(KINDS)
+    (tmp_path / "fewer.csv").write_text("town,kind,count\nd,x,9\nd,y,9\n")
+    named = {"ledger": tmp_path / "ledger.sqlite", "population": "city", "cycle": "kinds"}
+    (words,) = suppress(tmp_path / "kinds.csv", **named).warnings()
+    assert "also in population 'town' of the ledger (ages)" in words and "give them one name" in words
+    assert suppress(tmp_path / "fewer.csv", **named).warnings() == []
+
+
 def test_the_ledger_keeps_no_count_that_is_not_printed(tmp_path: Path) -> None:
     publish(tmp_path, "ages", AGES, keep=["town,age=old"], tau=1)
     (entry,) = read_ledger(tmp_path / "ledger.sqlite")

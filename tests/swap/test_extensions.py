@@ -359,3 +359,23 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_remove(
     other = safemargin.swap(homes, swapped=["tract"], match=["state"], hold=["size"], rate="0.1")
     assert kept.space.folder.exists() and other.space is not None  # in use: not removed
     kept.write(tmp_path / "out")
+
+
+def test_the_exact_loss_of_small_strata_is_stated(tmp_path: Path) -> None:
+    """Against all draws of every stratum; no smaller figure is stated where one stratum is larger."""
+    strata = {"t1": "ax ay bx", "t2": "ax ax by by", "t3": "ax", "t4": "ax bx", "t5": "ax by cx ay"}
+    rows = [f"{tract},{record[0]},{record[1]}" for tract, records in strata.items() for record in records.split()]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["tract,county,tenure", *rows, ""]))
+    found = safemargin.swap(path, swapped=["county"], match=["tract"], hold=["tenure"], rate="0.3", form="records")
+    worst = 0.0
+    for records in strata.values():
+        people = records.split()
+        margins = [tuple(Counter(person[place] for person in people).values()) for place in (1, 0)]
+        laws = {x: law_of(x, [Fraction(3, 10)] * len(x), lambda *_: True) for x in tables_with(*margins)}
+        worst = max(worst, loss(laws) if len(laws) > 1 else 0.0)
+    assert found.exact == pytest.approx(worst, abs=1e-9) and found.exact < found.guarantee.epsilon
+    assert f"exact loss is {worst:.6g}" in " ".join(found.guarantee.remarks)
+    path.write_text("\n".join(["tract,county,tenure", *rows, *["t6,a,x", "t6,b,y"] * 3, ""]))
+    larger = safemargin.swap(path, swapped=["county"], match=["tract"], hold=["tenure"], rate="0.3", form="records")
+    assert larger.exact is None

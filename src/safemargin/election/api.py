@@ -29,7 +29,6 @@ from safemargin.election.vote import Page, serve_page
 from safemargin.election.wording import read_texts, shipped_texts
 from safemargin.io import read_bytes, read_json, read_text, scratch_folder, write_whole
 from safemargin.parties.files import write_private
-from safemargin.parties.service import free_ports
 from safemargin.release.forecast import Forecast
 
 
@@ -342,9 +341,7 @@ def vote(
         desk = Desk(election, Path(wallet), ask)
         if step == "page":
             page = Page(desk, *read_texts(texts))
-            chosen = port or free_ports(1)[0]
-            announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
-            serve_page(page, chosen)
+            serve_page(page, port, announce)
             return Done("The page was closed.", (Path(wallet),))
         if step in ("enrol", "recover"):
             desk.enrol(row, code) if step == "enrol" else desk.recover(row, code, sheet)

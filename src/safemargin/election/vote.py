@@ -6,7 +6,8 @@ answering and casting are one visit.
 
 import asyncio
 import json
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -241,8 +242,20 @@ def _checked(is_checked: bool) -> dict[str, str]:
     return {"checked": "checked"} if is_checked else {}
 
 
-def serve_page(page: Page, port: int) -> None:
-    """Serve the page on loopback until the program is stopped; what was sealed and not sent is sent first."""
+def serve_page(page: Page, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the page on loopback until the program is stopped; what was sealed and not sent is sent first.
+
+    The address is announced when the port takes connections, and not before. With port 0 the system chooses one.
+    """
     if page.desk.has_cast:
         page.desk.send()
-    uvicorn.run(page.app(), host="127.0.0.1", port=port, log_level="error", access_log=False)
+    with socket.socket() as listening:
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(f"port = {port}: cannot be used ({error.strerror}); choose another one") from None
+        listening.listen(100)
+        announce(f"http://127.0.0.1:{listening.getsockname()[1]}/{page.secret}/")
+        server = uvicorn.Server(uvicorn.Config(page.app(), log_level="error", access_log=False))
+        server.run(sockets=[listening])

@@ -122,7 +122,7 @@ def overlap_notes(entries: Iterable[Entry], population: str, rolls: Rolls, peopl
             notes.append(
                 f"{shared:,} people of this release {known} also in population {entry.population!r} of the ledger "
                 f"({entry.cycle}). Releases about the two are not held together: if they are the same people, give "
-                "them one name (ledger.population)."
+                "them one name (population)."
             )
     return notes
 

@@ -8,14 +8,15 @@ Example: `suppress ab.csv --ledger ledger.sqlite --population staff --cycle firs
 same ledger and population and `--cycle second`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, Lattice, Target
 from safemargin.history.chain import Chain
+from safemargin.history.compare import overlap_notes
 from safemargin.history.contents import GAP
 from safemargin.history.entries import Entry
 from safemargin.history.file import open_ledger
@@ -32,6 +33,14 @@ class SuppressionBook:
     cycle: str
     chain: Chain
     entries: tuple[Entry, ...]
+    others: tuple[Entry, ...] = ()
+    """What the ledger holds of other populations."""
+
+    def overlaps(self, pattern: Pattern) -> list[str]:
+        """Other populations whose tables print nearly the same margins, in words: they may be the same people."""
+        now = [printed(pattern, index) for index in range(len(pattern.tables.tables))]
+        others = [replace(e, rolls=_margins(e.lattices.values())) if e.lattices else e for e in self.others]
+        return overlap_notes(others, self.population, _margins(now))
 
     @property
     def tables(self) -> dict[str, Lattice]:
@@ -77,7 +86,8 @@ def open_book(
         raise InputError(f"{missing[0]} is missing: ledger, population and cycle go together")
     path, contents = Path(str(ledger)), open_ledger(Path(str(ledger)), str(population))
     entries = about(contents.entries, str(population))
-    book = SuppressionBook(path, name_in(entries, str(population)), str(cycle), contents.chain, entries)
+    others = tuple(e for e in contents.entries if normalised(e.population) != normalised(str(population)))
+    book = SuppressionBook(path, name_in(entries, str(population)), str(cycle), contents.chain, entries, others)
     where = f"{path}: population {book.population!r}"
     now = _limits(tau, insiders, protect)
     for entry in entries:
@@ -102,6 +112,16 @@ def printed(pattern: Pattern, index: int) -> Lattice:
     table, ids = pattern.tables.tables[index], pattern.tables.cell_ids[index]
     hidden = np.isin(ids, pattern.suppressed).reshape(table.shape)
     return Lattice(table.trees, np.where(hidden, GAP, table.counts))
+
+
+def _margins(tables: Iterable[Lattice]) -> dict[tuple[str, ...], dict[tuple[str, ...], int]]:
+    """What tables print of every axis by itself, as rolls have it; a gap counts as nobody."""
+    found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
+    for table in tables:
+        for place, tree in enumerate(table.trees):
+            along = table.counts[tuple(slice(None) if a == place else 0 for a in range(len(table.trees)))]
+            found[(tree.name,)] = {(tree.labels[leaf],): max(int(along[leaf]), 0) for leaf in tree.leaves}
+    return found
 
 
 def _limits(tau: int, insiders: int, protect: int | None) -> Mapping[str, int]:

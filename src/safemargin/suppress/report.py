@@ -141,7 +141,7 @@ class Suppression(ui.Result):
             lines.append(f"known from what was published before, whatever is suppressed now: {cells}{more}")
         if self.pattern.tables.cycle_too_large:
             lines.append("the tables form a cycle too large to list the people behind it; their sums alone are checked")
-        return lines
+        return lines + ([] if self.book is None else self.book.overlaps(self.pattern))
 
     def _summary(self) -> Iterator[str]:
         pattern = self.pattern

@@ -77,11 +77,17 @@ class Method:
 
 
 def swap_guarantee(
-    roles: Roles, unit: str, method: Method | Fraction, strata: Strata, imputed: int | None = None
+    roles: Roles,
+    unit: str,
+    method: Method | Fraction,
+    strata: Strata,
+    imputed: int | None = None,
+    exact: float | None = None,
 ) -> Guarantee:
     """What one run guarantees.
 
-    If some records are `imputed` and never moved, it is about the others: `strata` is how these divide.
+    If some records are `imputed` and never moved, it is about the others: `strata` is how these divide. `exact` is the
+    exact loss where all strata are small (`swap.small_strata`).
     """
     method = method if isinstance(method, Method) else Method(method)
     kind, perturbed = f"{unit}s", method.perturbed
@@ -108,9 +114,18 @@ def swap_guarantee(
         varies=f"swap rate {method.rate if method.most is None else method.rates}; {strata.largest:,} records{others} "
         "in the largest stratum with two different ones",
         rule=f"{method.rule}{' of the records' if others else ''}{others}",
-        remarks=tuple(_remarks(method, strata, imputed, epsilon)),
+        remarks=(*_remarks(method, strata, imputed, epsilon), *_smaller(exact, epsilon)),
         rate=method.rate if method.is_plain else None,
     )
+
+
+def _smaller(exact: float | None, epsilon: float) -> Iterator[str]:
+    """The exact loss, which follows from the invariants where all strata are small."""
+    if exact and exact < epsilon:
+        yield (
+            f"For these invariants the exact loss is {exact:.6g}: no stratum has more than a few records, and what "
+            "they lose follows from the tables that are kept."
+        )
 
 
 def _remarks(method: Method, strata: Strata, imputed: int | None, epsilon: float) -> Iterator[str]:

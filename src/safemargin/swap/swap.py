@@ -30,6 +30,7 @@ from safemargin.io import SparkSource, new_folder, open_records, write_manifest
 from safemargin.swap.guarantee import Method, swap_guarantee
 from safemargin.swap.permutation import CellRates, Rates, Strata
 from safemargin.swap.reading import Workspace, counted, workspace
+from safemargin.swap.small_strata import exact_epsilon
 from safemargin.swap.swap_spark import swap_in_spark
 from safemargin.swap.tables import CONFIDENTIAL, Roles, TableError
 
@@ -59,11 +60,13 @@ class Swapped(ui.Result):
     """Held columns that are different for every record, such as a key: they are published."""
     imputed: int | None = None
     """Records that were not to be moved, where some are marked; `strata` are of the others."""
+    exact: float | None = None
+    """The exact loss, where all strata are small."""
 
     @cached_property
     def guarantee(self) -> Guarantee:
         """What the run guarantees, which may be published."""
-        return swap_guarantee(self.roles, self.unit, self.method, self.strata, self.imputed)
+        return swap_guarantee(self.roles, self.unit, self.method, self.strata, self.imputed, self.exact)
 
     def to_json(self) -> ui.Document:
         return {
@@ -204,12 +207,16 @@ def swap(
         progress("applying the exchange")
         moved = (len(exchange.cell), run.apply(records.cells, records.rows, exchange), exchange.redrawn)
         progress("writing the result")
+        exact = None
+        if isinstance(rates, Fraction) and vacuous and not near and not anew and imputed is None:
+            held = run.kinds([*run.match, *run.hold])
+            exact = exact_epsilon(records.cells, held[records.rows], rates, records.strata.most)
         file = run.write(space.folder, form, file_format, household)
         errors, naming = run.errors(), run.naming()
     least, most = (rates.values[0], rates.values[-1]) if isinstance(rates, CellRates) else (rates, None)
     method = Method(least, most, rate_by, tuple(near), then, vacuous, run.perturbed)
     record, still = "household" if household else unit, None if imputed is None else records.imputed
-    return Swapped(run.roles, record, method, records.strata, unique, *moved, errors, file, space, naming, still)
+    return Swapped(run.roles, record, method, records.strata, unique, *moved, errors, file, space, naming, still, exact)
 
 
 def _in_spark(
