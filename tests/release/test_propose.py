@@ -353,3 +353,8 @@ def test_bands_and_words_are_ordered_however_they_are_written(
     (tmp_path / "v.csv").write_text("\n".join(["hours,vote", *rows]) + "\n")
     axis = tomllib.loads(init(tmp_path / "v.csv").text)["axes"]["hours"]
     assert axis["ordered"] is True and axis["categories"] == order
+
+
+def test_numbers_of_places_are_no_bands(tmp_path: Path) -> None:
+    rows = [{"precinct": f"{n % 9}-{n % 3}" if n % 2 else f"{n % 9:02}", "vote": "AB"[n // 18 % 2]} for n in range(300)]
+    assert "ordered" not in tomllib.loads(init(write_csv(tmp_path / "v.csv", rows)).text)["axes"]["precinct"]

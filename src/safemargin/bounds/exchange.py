@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from safemargin.bounds.effort import EFFORT
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
@@ -83,6 +84,15 @@ def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
     ends = (np.searchsorted(ranked, wanted, side=side) for side in ("left", "right"))
     places: IntArray = np.sort(order[_ranges(*ends)[0]])
     return places
+
+
+def common_options(counts: IntArray) -> BoolArray:
+    """Which columns all others exchange votes with: all of them where there are few, else those with most votes."""
+    totals = counts.sum(axis=0)
+    common = np.ones(len(totals), dtype=bool)
+    if len(totals) > 2 * EFFORT.partners:
+        common[np.argsort(-totals, kind="stable")[EFFORT.partners :]] = False
+    return common
 
 
 class Exchanges:
@@ -181,6 +191,7 @@ class Exchanges:
         have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
+        common = common_options(matrix)
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.blocks)):
             pairs = self.pairs(block)
@@ -197,7 +208,7 @@ class Exchanges:
             first, second = matrix[pairs.first], matrix[pairs.second]
             for given in range(matrix.shape[1]):
                 for taken in range(matrix.shape[1]):
-                    if given == taken:
+                    if given == taken or not (common[given] or common[taken]):
                         continue
                     # Votes go one way through one pair and must come back through others with the same two slices, or a
                     # margin changes.

@@ -43,7 +43,23 @@ def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = F
     checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
     for level in checked[1:] if encloses else ():
         _enclose(known, level, ranges)
+    if not (encloses or bounded or plain.issuperset(known.axes)):  # pairs of published axes have sharper ends already
+        for level in checked[1:]:
+            _surround(known, level, ranges)
     return checked
+
+
+def _surround(known: System, level: Level, ranges: SliceRanges) -> None:
+    """What the published axes of a cell leave of it, where another axis of it is not published."""
+    for number, block in enumerate(known.blocks) if ranges.stated else ():
+        axes = known.axes_of(number)
+        if axes and set(axes) < set(level.names):
+            around, count = block[level.first], len(known.options)
+            within, others = (around >= 0)[:, None], (known.slice_people[around] - level.people)[:, None]
+            level.force(
+                np.where(within, ranges.least[around][:, :count] - others, 0),
+                np.where(within, ranges.most[around][:, :count], level.people[:, None]),
+            )
 
 
 def cycle_levels(

@@ -14,7 +14,7 @@ import numpy as np
 
 from safemargin.bounds.cells import Level, Parts, open_cells, show, sums_by, wanted_changes, with_rest
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.exchange import Exchanges
+from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, grouped, row_keys
 
@@ -80,6 +80,7 @@ class Surroundings:
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
         self.options = self.pooled.shape[1]
+        self.common = common_options(self.pooled)
         if sets:  # of a set, what its options have together
             self.pooled = np.column_stack([self.pooled, *(self.pooled[:, chosen].sum(axis=1) for chosen in sets)])
         self.sets = tuple(map(frozenset, sets))
@@ -122,7 +123,10 @@ class Surroundings:
         if not len(met.cell):
             return
         low, high = (parts.add(ends_of) for ends_of in pieces)
+        many = len(parts.cell) > EFFORT.batch_pieces
         for given, taken in permutations(range(self.options), 2):
+            if many and not (self.common[given] or self.common[taken]):
+                continue
             higher, lower = self._wanted(given, taken, wanted)
             if not any((*higher, *lower)):
                 continue

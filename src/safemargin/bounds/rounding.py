@@ -6,61 +6,23 @@ slice only, until every margin is met again. The result is checked by addition; 
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.exchange import Exchanges, Links
 from safemargin.bounds.grid import junction
+from safemargin.bounds.scaling import Scaling
 from safemargin.bounds.search import Search
 from safemargin.bounds.system import System, slice_ranges
+from safemargin.bounds.twins import Twins, spread
 from safemargin.core import FloatArray, IntArray, distinct, numpy_generator
 
-
-class Scaling:
-    """Scales tables of one system to its finest blocks; `goals` are counts per slice and column, the rest last."""
-
-    def __init__(self, known: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
-        assert known.people is not None
-        self.known, self.people = known, known.people.astype(np.float64)
-        self.blocks, self.goals = [], []
-        self.possible = True
-        for top in tops:
-            slices = distinct(known.blocks[top])
-            if (slices < 0).any() or (least[slices] != most[slices]).any():
-                self.possible = False
-                return
-            code = np.zeros(int(slices.max(initial=0)) + 1, dtype=np.int64)
-            code[slices] = np.arange(len(slices))
-            self.blocks.append(code[known.blocks[top]])
-            self.goals.append(least[slices].astype(np.float64))
-
-    def fit(self, lean: FloatArray | None = None) -> FloatArray:
-        """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
-        count = self.known.free + 1
-        values = np.ones((len(self.people), count))
-        if lean is not None:
-            # exp(20) is five hundred million to one: beyond, scaling would divide by zero.
-            values[:, :-1] = np.exp(np.clip(lean.reshape(-1, count - 1), -20.0, 20.0))
-        values *= (self.people / values.sum(axis=1))[:, None]
-        # Iterative proportional fitting (Deming and Stephan 1940); it converges to the fit of maximum entropy (Csiszar
-        # 1975).
-        for _ in range(EFFORT.scaling_rounds):
-            off = 0.0
-            for code, goal in zip(self.blocks, self.goals, strict=True):
-                sums = np.stack([np.bincount(code, column, minlength=len(goal)) for column in values.T], axis=1)
-                off = max(off, float(np.abs(sums - goal).max(initial=0.0)))
-                values *= np.divide(goal, sums, out=np.zeros_like(goal), where=sums > 0)[code]
-            total = values.sum(axis=1)
-            values *= np.divide(self.people, total, out=np.zeros_like(total), where=total > 0)[:, None]
-            if off < EFFORT.scaling_miss:
-                break
-        result: FloatArray = values[:, :-1].ravel()
-        return result
-
-
+Move = tuple[int, int, int, int, int]
+"""From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
 MatchStep = tuple[int, Links, list[IntArray]]
 """A block to match, pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
 that such pairs connect.
@@ -142,15 +104,30 @@ class Rounder:
     def _matched(self, counts: IntArray) -> IntArray | None:
         """These counts once votes are exchanged until every margin holds; or none."""
         start = counts.copy() if self._chain else None
-        for block in range(len(self.known.blocks)):
-            self._match_block(counts, block, self.exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
+        self._match_blocks(counts)
         rounded = self._checked(counts)
         if rounded is None and start is not None:
             for block, links, parts in self._chain:
                 for slices in parts:
-                    self._match_block(start, block, links, slices)
+                    self._match_block(start, self.known.blocks[block], links, slices)
             return self._checked(start)
         return rounded
+
+    def _match_blocks(self, counts: IntArray) -> None:
+        """Exchange votes until every margin holds, with profiles that agree in every table as one."""
+        blocks, twins = self.known.blocks, self._twins
+        exchanges = twins.exchanges if twins is not None else self.exchanges
+        together = twins.sums(counts) if twins is not None else counts
+        for block in range(len(blocks)):
+            codes = exchanges.blocks[block]
+            self._match_block(together, codes, exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
+        if twins is not None:
+            twins.deal(together, counts)
+
+    @cached_property
+    def _twins(self) -> Twins | None:
+        twins = Twins(self.exchanges)
+        return twins if twins.are_fewer else None
 
     @cached_property
     def scaling(self) -> Scaling | None:
@@ -237,7 +214,7 @@ class Rounder:
             while (gap > 0).any() and (gap < 0).any():
                 given, taken = int(gap.argmin()), int(gap.argmax())
                 units = int(min(-gap[given], gap[taken]))
-                moved = _spread(counts[:, given], units)
+                moved = spread(counts[:, given], units)
                 counts[:, given] -= moved
                 counts[:, taken] += moved
                 gap[given] += moved.sum()
@@ -248,8 +225,7 @@ class Rounder:
         slices = distinct(self.known.blocks[block])
         return slices[slices >= 0]
 
-    def _match_block(self, counts: IntArray, block: int, links: Links, slices: IntArray) -> None:
-        codes = self.known.blocks[block]
+    def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> None:
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
@@ -261,11 +237,24 @@ class Rounder:
             # The sum of misses need not fall at every exchange, so a plateau is allowed, but a limited one.
             if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
                 return
-            move = self._next_move(slices, over)
-            if move is None or not self._exchange(counts, sums, links, *move):
+            moves = islice(self._moves(slices, over), EFFORT.rounding_tries)
+            if not any(self._exchange(counts, sums, links, *move) for move in moves):
                 return
 
-    def _next_move(self, slices: IntArray, over: IntArray) -> tuple[int, int, int, int, int] | None:
+    def _moves(self, slices: IntArray, over: IntArray) -> Iterator[Move]:
+        """Exchanges that bring sums nearer to where they belong: the largest, then others where that is not possible.
+
+        With many options and few people in a profile, two slices often have no two votes to exchange for just these.
+        """
+        yield self._next_move(slices, over)
+        high = [(row, option) for row, option in np.argwhere(over > 0).tolist()]
+        for row, given in sorted(high, key=lambda place: -int(over[place[0], place[1]])):
+            goals = sorted(np.flatnonzero(over[:, given] < 0).tolist(), key=lambda other: int(over[other, given]))
+            for taken in sorted(np.flatnonzero(over[row] < 0).tolist(), key=lambda option: int(over[row, option])):
+                for other in goals:
+                    yield int(slices[row]), int(slices[other]), given, taken, 1
+
+    def _next_move(self, slices: IntArray, over: IntArray) -> Move:
         """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
         row, given = divmod(int(over.argmax()), over.shape[1])
         if over[row, given] <= 0:
@@ -305,7 +294,7 @@ class Rounder:
             else:
                 for here, there, first, second, room in steps:
                     # Spread in proportion: emptied profiles could not take part in later exchanges.
-                    moved = _spread(room, done)  # none is emptied that others could exchange with
+                    moved = spread(room, done)  # none is emptied that others could exchange with
                     _switch(counts, sums, here, first, moved, (given, taken))
                     _switch(counts, sums, there, second, moved, (taken, given))
                 return True
@@ -336,19 +325,6 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
                     least[there] = further
                     heapq.heappush(queue, (further, there, [*path, there]))
     return None
-
-
-def _spread(room: IntArray, units: int) -> IntArray:
-    """`units` taken from places in proportion to what each has, never more than that; some place has any."""
-    total = int(room.sum())
-    units = min(units, total)
-    share = (room.astype(np.float64) * (units / total)).astype(np.int64)
-    share = np.minimum(share, room)
-    left = units - int(share.sum())
-    spare = np.flatnonzero(room > share)
-    spare = spare[np.argsort(-room[spare], kind="stable")][:left]
-    share[spare] += 1
-    return share
 
 
 def _switch(

@@ -194,7 +194,8 @@ def plan_faults(planned: ElectionPlan, election: KnownElection) -> list[str]:
         labels = [label for part in dimension.parts for label in part]
         if (labels, dimension.self_reported) != (own.categories, own.self_reported):
             faults.append(f"{dimension.name}: it has other categories than the plan, or asks people for them")
-        if own.self_reported and own.sizes != dimension.sizes:
+        sizes = {label: (own.sizes or {}).get(label, 0) for label in own.categories}
+        if own.self_reported and sizes != dimension.sizes:
             faults.append(f"{dimension.name}: it has other sizes than the plan")
         if not own.self_reported and len(dimension.people) > 1 and min(dimension.people) < planned.kappa:
             faults.append(f"{dimension.name}: it has a group of fewer than {planned.kappa:,} people")

@@ -24,7 +24,7 @@ from safemargin.release.column_texts import (
     words,
 )
 from safemargin.release.nested_columns import depends, nested_columns
-from safemargin.release.scales import is_numbered_scale, ordered_options, plain_number
+from safemargin.release.scales import PLACES, is_numbered_scale, ordered_options, plain_number
 
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 STRONG_COUNT_WORDS = {"count", "people", "persons", "votes", "freq", "frequency"}
@@ -362,7 +362,8 @@ def _axis(profiles: Profiles, name: str, levels: tuple[str, ...]) -> AxisGuess:
     categories = sorted(listed, key=lambda label: (float(label) if by_value else 0.0, natural_order(label)))
     guessed = AxisGuess(name, tuple(categories), False, levels, empty, renamed=renamed)
     places = {label: band for label in categories if (band := band_place(label))}
-    if not by_value and 3 * len(places) >= 2 * len(categories) and len(places) > 1:
+    is_place = bool(words(name) & PLACES)  # a precinct called 30-1 is no band
+    if not by_value and not is_place and 3 * len(places) >= 2 * len(categories) and len(places) > 1:
         categories.sort(key=lambda label: places.get(label, (3, 0)))
         return replace(guessed, labels=tuple(categories), ordered=True)
     in_words, is_scale = ordered_options(categories)

@@ -8,6 +8,7 @@ footnote starts with it, or quotes it; else it is a guess, which is a doubt. A s
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from safemargin.io.reading.grid import TextGrid, shown
@@ -52,7 +53,11 @@ def own_symbols(grid: TextGrid, style: Style) -> tuple[frozenset[str], frozenset
     known, guessed = set[str](), set[str]()
     for c in range(1, grid.width):
         column = [stated[r][c].symbol for r, row in enumerate(grid.rows) if stated[r][c].kind == "text" and row[0]]
-        twice = {text for text in column if column.count(text) > 1 and _may_be_sign(text) and len(text) <= 2 * SHORT}
+        twice = {
+            text
+            for text, times in Counter(column).items()
+            if times > 1 and _may_be_sign(text) and len(text) <= 2 * SHORT
+        }
         known |= {sign.casefold() for sign in twice if is_explained(sign, lines)}
         texts = [stated[r][c].symbol for r in rows if stated[r][c].kind == "text"]
         numbers = [stated[r][c].number for r in rows if stated[r][c].kind == "number"]
