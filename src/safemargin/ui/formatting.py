@@ -107,7 +107,7 @@ def percent_range(interval: Sequence[float] | None) -> str:
 def count_range(lower: int, upper: int) -> str:
     """An interval of counts in a table.
 
-    >>> count_range(280, 1290), count_range(4169, 4169), count_range(3, UNBOUNDED)
+    >>> count_range(280, 1290), count_range(4169, 4169), count_range(3, core.UNBOUNDED)
     ('280 to 1,290', '4,169', '3 or more')
     """
     if upper >= core.UNBOUNDED:
