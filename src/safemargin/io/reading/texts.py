@@ -206,6 +206,8 @@ def spaced(lines: list[str]) -> tuple[list[str], str]:
     '\\t'
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+    if max(map(len, filled), default=0) > csv.field_size_limit():
+        return lines, ","  # no printed table; the reader refuses the line by its number
     quoted = [len(next(csv.reader([line], delimiter=" "))) for line in filled if '"' in line]
     if len(quoted) == len(filled) > 1 and len(set(quoted[1:])) == 1 and quoted[0] in (quoted[-1], quoted[-1] - 1):
         return ["\t".join(next(csv.reader([line], delimiter=" "))) for line in filled], "\t"
