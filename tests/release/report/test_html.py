@@ -1,5 +1,6 @@
 """The page: one file, nothing fetched, nothing that users wrote taken for markup."""
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -8,7 +9,8 @@ from pictures import validate
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import strictness_chart
-from safemargin.release.report.groups import Choice
+from safemargin.release.report.groups import Choice, DecidedGroup
+from safemargin.release.report.sections import counts_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 EVIL = "<script>alert(1)</script>"
@@ -154,3 +156,13 @@ def test_pictures_show_where_this_release_is() -> None:
     choices = [Choice("now", "auto", 0.05, categories=40), Choice("3 %", "auto", 0.03, categories=50)]
     ring = strictness_chart(choices)["layer"][1]["data"]["values"]
     assert ring == [{"limit": 0.05, "kept": 40, "words": "you are here"}]
+
+
+def test_noised_counts_state_their_error() -> None:
+    """The least distance within which 95 of 100 draws of the noise are, by adding up its law."""
+    group = DecidedGroup("site", "North", 1, 50, Action.NOISED, "", {"yes": 30, "no": 20}, 0.5)
+    error, ratio = int(group.margin_of_error), math.exp(-0.5)
+    law = {n: (1 - ratio) / (1 + ratio) * ratio ** abs(n) for n in range(-200, 201)}
+    beyond = [sum(chance for n, chance in law.items() if abs(n) > most) for most in (error, error - 1)]
+    assert beyond[0] <= 0.05 < beyond[1]
+    assert counts_text(group) == f"yes\xa0≈\xa030\xa0±\xa0{error} · no\xa0≈\xa020\xa0±\xa0{error}"

@@ -87,9 +87,9 @@ def decisions_section(context: ReportContext) -> Section | None:
         name = f"{group.axis} {group.name}".strip() or "everyone"
         done = Tag(str(group.action), hint=ACTION_WORDS[group.action])
         if group.action is Action.EXACT:
-            exact.append((name, group.people, group.reason, _counts(group)))
+            exact.append((name, group.people, group.reason, counts_text(group)))
         else:
-            rows.append((name, group.people, done, group.reason, _counts(group)))
+            rows.append((name, group.people, done, group.reason, counts_text(group)))
     listed = Grid(("group", "people", "published", "why", "counts"), rows, sortable=True)
     others = Grid(("group", "people", "why", "counts"), exact, sortable=True)
     return Section(
@@ -202,7 +202,8 @@ def glossary_section(context: ReportContext) -> Fold:
     return Fold("Glossary", Points(list(glossary_words(context.plan.target).items())))
 
 
-def _counts(group: DecidedGroup) -> str:
+def counts_text(group: DecidedGroup) -> str:
+    """What is printed of a group, with the error of noised counts."""
     about, error = ("≈ ", f" ± {group.margin_of_error:,.0f}") if group.action is Action.NOISED else ("", "")
     counts = (f"{name} {about}{count:,}{error}".strip() for name, count in group.counts.items())
     return " · ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in counts)
