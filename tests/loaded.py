@@ -19,7 +19,13 @@ def imported(path: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {home(node.module or "", alias.name) for alias in node.names} | {node.module or ""}
-    return names
+    # `bounds.check` after `from safemargin import bounds`: the package loads the name when it is used.
+    packages = {name.partition(".")[2] for name in names if name.startswith("safemargin.") and name.count(".") == 1}
+    return names | {
+        home(f"safemargin.{node.value.id}", node.attr)
+        for node in statements(path)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages
+    }
 
 
 def loaded_by_name(path: Path) -> set[str]:
@@ -35,7 +41,7 @@ def loaded_by_name(path: Path) -> set[str]:
 
 @cache  # reading all files of the package takes seconds
 def statements(path: Path) -> list[ast.AST]:
-    """Imports and calls in a file, without the list of names of a lazy package."""
+    """Imports, calls and attributes in a file, without the list of names of a lazy package."""
     found: list[ast.AST] = []
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
@@ -44,7 +50,7 @@ def statements(path: Path) -> list[ast.AST]:
             waiting += [inner for inner in node.body if not is_for_type_checkers(inner)]
         else:
             waiting += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Call | ast.Attribute):
             found.append(node)
     return found
 

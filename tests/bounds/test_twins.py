@@ -8,7 +8,7 @@ import pytest
 from safemargin.bounds import build_system, certify
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.first_table import some_table
-from safemargin.bounds.twins import Twins
+from safemargin.bounds.twins import TwinPools
 from safemargin.core import (
     Axis,
     Schema,
@@ -61,7 +61,7 @@ def test_votes_are_dealt_out_among_twins_and_nobody_loses_a_vote(seed: int) -> N
     counts = rng.integers(0, 4, (40, 5))
     people = counts.sum(axis=1)
     ends = np.zeros_like(counts), np.broadcast_to(people[:, None], counts.shape)
-    twins = Twins(Exchanges(blocks, 3, people, *ends))
+    twins = TwinPools(Exchanges(blocks, 3, people, *ends))
     wanted = twins.sums(counts)
     for row in wanted:  # another table of the same people
         given, taken = rng.choice(5, 2, replace=False)

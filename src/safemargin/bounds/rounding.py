@@ -18,7 +18,7 @@ from safemargin.bounds.grid import junction
 from safemargin.bounds.scaling import Scaling
 from safemargin.bounds.search import Search
 from safemargin.bounds.system import System, slice_ranges
-from safemargin.bounds.twins import Twins, spread
+from safemargin.bounds.twins import TwinPools, spread
 from safemargin.core import FloatArray, IntArray, distinct, numpy_generator
 
 Move = tuple[int, int, int, int, int]
@@ -125,8 +125,8 @@ class Rounder:
             twins.deal(together, counts)
 
     @cached_property
-    def _twins(self) -> Twins | None:
-        twins = Twins(self.exchanges)
+    def _twins(self) -> TwinPools | None:
+        twins = TwinPools(self.exchanges)
         return twins if twins.are_fewer else None
 
     @cached_property

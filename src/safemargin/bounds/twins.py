@@ -6,7 +6,7 @@ from safemargin.bounds.exchange import Exchanges
 from safemargin.core import IntArray, grouped, row_keys
 
 
-class Twins:
+class TwinPools:
     """Profiles that agree in every published table, as one: where axes are omitted, there are many.
 
     Votes of twins are exchanged without changing any margin, so only their sums have to be matched.

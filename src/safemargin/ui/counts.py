@@ -12,7 +12,7 @@ JOINED = " | "
 
 
 @dataclass(frozen=True)
-class Status:
+class CountStatus:
     """How a cell was published: its letter, its words, and the class of its pattern."""
 
     letter: str
@@ -21,16 +21,16 @@ class Status:
 
 
 STATUS = {
-    EXACT: Status("", "exact", ""),
-    "merged": Status("M", "merged", "is-merged"),
-    "noised": Status("N", "noised", "dots"),
-    "suppressed": Status("S", "suppressed", "hatch"),
-    "primary": Status("P", "primary suppressed", "hatch"),
-    "secondary": Status("S", "secondary suppressed", "hatch2"),
-    "range": Status("R", "published as a range", "hatch2"),
-    "interval": Status("", "cannot be inferred", "is-open"),
-    "within": Status("✓", "within the limits", "is-within"),
-    EXPOSED: Status("!", "could be inferred", "is-exposed"),
+    EXACT: CountStatus("", "exact", ""),
+    "merged": CountStatus("M", "merged", "is-merged"),
+    "noised": CountStatus("N", "noised", "dots"),
+    "suppressed": CountStatus("S", "suppressed", "hatch"),
+    "primary": CountStatus("P", "primary suppressed", "hatch"),
+    "secondary": CountStatus("S", "secondary suppressed", "hatch2"),
+    "range": CountStatus("R", "published as a range", "hatch2"),
+    "interval": CountStatus("", "cannot be inferred", "is-open"),
+    "within": CountStatus("✓", "within the limits", "is-within"),
+    EXPOSED: CountStatus("!", "could be inferred", "is-exposed"),
 }
 """Every status, in the order of the legend."""
 

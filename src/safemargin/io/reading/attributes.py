@@ -31,7 +31,7 @@ _ZERO_FIRST = re.compile(r"0[0-9]+")
 
 
 @dataclass
-class Attributes:
+class RowAttributes:
     """Columns of numbers that are labels, and columns that are not used."""
 
     labels: set[int] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Attributes:
     """The units that columns state, such as `in thousands`."""
 
 
-class Columns:
+class ComparedColumns:
     """The texts of some columns, compared as numbers."""
 
     def __init__(self, texts: Mapping[int, Sequence[str]]) -> None:
@@ -74,9 +74,9 @@ class Columns:
         return len(np.unique(np.column_stack([self._coded(c)[0] for c in columns]), axis=0)) == self.rows
 
 
-def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int], count: int | None) -> Attributes:
+def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int], count: int | None) -> RowAttributes:
     """The columns that are no counts although they hold numbers, and those that are no axes."""
-    found = Attributes()
+    found = RowAttributes()
     texts = {c: [shown(frame.grid.rows[r][c]) for r in frame.body] for c in range(frame.grid.width) if c not in special}
     measured = [c for c in frame.measured if c in texts and c != count]
     words = [c for c in texts if c not in frame.measured and not _is_mostly_numbers(frame, c)]
@@ -96,7 +96,7 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
         found.units += [f"in {text}" for text in stated]
         if stated and len(set(texts[c])) > 1:
             found.doubts.append(f"column {name(c)!r} states several units: {', '.join(sorted(set(texts[c]))[:3])}")
-    columns = Columns(texts)
+    columns = ComparedColumns(texts)
     keys = [c for c in texts if (c in words or c in found.labels) and c not in found.ignored]
     rest = [m for m in measured if m not in found.labels and m not in found.ignored]
     for c in [*keys, *(rest if len(rest) > 1 or count is not None else [])]:
@@ -120,7 +120,7 @@ def has_attributes(columns: Mapping[str, Sequence[str]], counted: Collection[str
     if any("" in map(str.strip, of) for name, of in columns.items() if name not in counted):
         return True  # a blank repeats the label above, or stands for a sum
     texts = {c: of for c, (name, of) in enumerate(columns.items()) if name not in counted}
-    compared = Columns(texts)
+    compared = ComparedColumns(texts)
     if compared.rows * len(texts) > MOST_LOOKED or len(texts) < 3:
         return False
     left = {c: [k for k in texts if k != c] for c in texts}
@@ -189,7 +189,7 @@ def _is_one_year(frame: Frame, column: int, texts: Sequence[str]) -> bool:
     return len(texts) > 1 and len(numbers) == 1 and next(iter(numbers)) in YEARS
 
 
-def _numbers_rows(frame: Frame, column: int, columns: Columns, left: Sequence[int], is_text: bool) -> bool:
+def _numbers_rows(frame: Frame, column: int, columns: ComparedColumns, left: Sequence[int], is_text: bool) -> bool:
     """Whether a column differs in every row, or counts them up, where others identify rows only together."""
     rows = len(frame.body)
     if not is_text:
@@ -199,7 +199,7 @@ def _numbers_rows(frame: Frame, column: int, columns: Columns, left: Sequence[in
     return _differs(columns, column, left)
 
 
-def _differs(columns: Columns, column: int, left: Sequence[int]) -> bool:
+def _differs(columns: ComparedColumns, column: int, left: Sequence[int]) -> bool:
     """Whether a column differs in every row, and others, which have a text in most rows, do so together only."""
     rows = columns.rows
     if len(left) < 2 or rows < 4 or columns.size(column) < rows or any(columns.size(c) == rows for c in left):
@@ -207,7 +207,7 @@ def _differs(columns: Columns, column: int, left: Sequence[int]) -> bool:
     return all(columns.texts[c].count("") * 2 < rows for c in left) and columns.differ(left)
 
 
-def _follows(columns: Columns, column: int, left: Sequence[int]) -> bool:
+def _follows(columns: ComparedColumns, column: int, left: Sequence[int]) -> bool:
     """Whether a column follows from all others together and from none alone, and these list every combination once."""
     if len(left) < 2 or columns.size(column) < 2 or any(columns.says(c, column) for c in left):
         return False
