@@ -98,4 +98,4 @@ def test_the_command_compares_with_both_steps(run: Run) -> None:
     assert shown.code == 0 and "Exact loss 0.96536" in shown.out and "loses 2.42827" in shown.out
     pairs = run(*asked, "--variant", "pairs", "--json")
     assert pairs.code == 0 and pairs.document["loss_of_swapping"] == "infinite"
-    assert 0 < pairs.document["loss"] < pairs.document["loss_of_noise"] == 1  # type: ignore[operator]
+    assert 0 < pairs.document["loss"] < pairs.document["loss_of_noise"] == 1

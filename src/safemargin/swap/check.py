@@ -120,10 +120,10 @@ class SwapCheck(ui.Result):
         size = sum(loss.size for loss in losses)
         lines = [f"{ui.plural(size, 'data set')} to distinguish. Exact loss {_shown(self.loss)}."]
         if self.noised is not None:
-            made = self.noised
+            added = self.noised
             lines.append(
-                f"Swapping alone loses {_shown(made.alone)}, noise of epsilon {made.noise:g} per count alone "
-                f"{_shown(made.noise_alone)}; added up {_shown(made.alone + made.noise_alone)}."
+                f"Swapping alone loses {_shown(added.alone)}, noise of epsilon {added.noise:g} per count alone "
+                f"{_shown(added.noise_alone)}; added up {_shown(added.alone + added.noise_alone)}."
             )
         if self.claimed is None:
             lines.append("Theorem 1 guarantees nothing where rates differ.")
