@@ -112,7 +112,8 @@ class OutcomePrivacy(ui.Result):
         delta = three_digits(self.delta) if self.exact else f"at most {three_digits(self.interval[1])}"
         return (
             f"Publishing {PUBLISHED[self.publish]}{self._in_waves} exactly is "
-            f"({self.epsilon:g}, {delta})-private against an onlooker who believes that {self.belief}. {self._pair_words()}"
+            f"({self.epsilon:g}, {delta})-private against an onlooker who believes that {self.belief}. "
+            f"{self._pair_words()}"
         )
 
     @property

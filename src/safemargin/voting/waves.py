@@ -37,7 +37,7 @@ class Ratios:
         common = np.gcd(self.over, self.under)
         pairs = np.stack([self.over // common, self.under // common], axis=1)
         kept, where = np.unique(pairs, axis=0, return_inverse=True)
-        mass = np.bincount(where.ravel(), self.mass, len(kept))
+        mass = np.asarray(np.bincount(where.ravel(), self.mass, len(kept)), dtype=np.float64)
         return Ratios(kept[:, 0], kept[:, 1], mass, self.log_factor)
 
     def times(self, other: "Ratios") -> "Ratios":
