@@ -5,7 +5,7 @@ that. In all others the table is found by what its cells hold.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,8 +113,9 @@ def read_sheet_table(
     if not is_plain(sheet, count) or reading.is_about_layout:
         return None
     ours = trusted or _is_ours(sheet.path)
-    if axes is None and not ours:
-        sheet = _without_empty(sheet, {*RESERVED, count, option})
+    others = (texts for name, texts in sheet.columns.items() if name not in {*RESERVED, count, option})
+    if axes is None and not ours and any(not any(map(str.strip, texts)) for texts in others):
+        return None  # with a column that holds nothing, such as shares that were removed
     if axes is None and not ours and has_attributes(sheet.columns, {*RESERVED, count}):
         return None
     trees = {name: tree(name, (), files) for name, files in hierarchies.items() if name in sheet.columns}
@@ -122,16 +123,6 @@ def read_sheet_table(
     table = tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider)
     form = replace(form, is_tidy=reading == ReadingOptions())
     return of_table(table, sheet, reading, form, ours, set(trees))
-
-
-def _without_empty(sheet: Sheet, named: Collection[str]) -> Sheet:
-    """A sheet less columns that hold nothing, such as shares that were removed; those in `named` stay."""
-    empty = [name for name, texts in sheet.columns.items() if name not in named and not any(map(str.strip, texts))]
-    if not empty or len(empty) + 1 == len(sheet.columns):
-        return sheet
-    kept = {name: texts for name, texts in sheet.columns.items() if name not in empty}
-    skipped = f"{len(empty)} empty columns" if len(empty) > 1 else "an empty column"
-    return replace(sheet, columns=kept, notes=(*sheet.notes, f"skipped {skipped}"))
 
 
 def _is_ours(path: Path) -> bool:
