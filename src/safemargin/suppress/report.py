@@ -5,10 +5,9 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-
-import numpy as np
 
 from safemargin import ui
 from safemargin.core import Lattice
@@ -19,17 +18,16 @@ from safemargin.io import (
     CONFIDENTIAL,
     MANIFEST,
     ReadTable,
-    can_write_back,
     hash_bytes,
     manifest_bytes,
     reading_document,
     reading_lines,
-    write_back,
     write_folder,
 )
 from safemargin.suppress.coloured import coloured_patterns
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.recording import SuppressionBook, printed
+from safemargin.suppress.written import WrittenBack, written_back
 
 PATTERN, CERTIFICATE, PAGE = "pattern.csv", f"{CONFIDENTIAL}/certificate.json", "report.html"
 MAX_LISTED = 30
@@ -49,6 +47,9 @@ class Suppression(ui.Result):
     book: SuppressionBook | None = None
     found: tuple[ReadTable | None, ...] = ()
     """Tables that are not tidy, as they were read; they are also written in the form that they had."""
+    files: tuple[Path | None, ...] = ()
+    """The files of all tables; those of a format with types are written in it, tidy or not."""
+    count: str | None = None
 
     @property
     def reads(self) -> tuple[ReadTable, ...]:
@@ -97,6 +98,7 @@ class Suppression(ui.Result):
             ui.OnPage(ui.Headline(state, headline, summary[0])),
             ui.InTerminal(summary[0]),
             *summary[1:],
+            *self._back.lines,
             ui.InTerminal(ui.Points(also, most=MAX_LISTED)),
             *(ui.Section(table.caption, table) for table in coloured_patterns(pattern, self.names, noted)),
             ui.OnPage(ui.Fold("The suppressed cells as a list", ui.Grid(("cell", "suppression"), rows, sortable=True))),
@@ -113,7 +115,7 @@ class Suppression(ui.Result):
         stated: dict[str, object] = {"kind": "suppressed tables", "statement": STATEMENT, "tau": self.pattern.tau}
         if self.book is not None:
             stated["ledger"] = self.book.chain.document()
-        alike = self._written_back()
+        alike = self._back.files
         listed = {name: hashes[name] for name in texts} | {name: hash_bytes(text) for name, text in alike.items()}
         manifest = manifest_bytes(stated, listed)
         files = {f"{PUBLISHED}/{name}": text for name, text in {**texts, **alike, MANIFEST: manifest}.items()}
@@ -125,21 +127,10 @@ class Suppression(ui.Result):
             record(self.book.path, entry, self.book.chain, len(self.book.entries), folder, files)
         return folder
 
-    def _written_back(self) -> dict[str, bytes]:
-        """Tables in the form that they had, with gaps, by the name of the file."""
-        files: dict[str, bytes] = {}
-        for index, read in enumerate(self.found):
-            if read is None or not can_write_back(read):
-                continue
-            lattice = self.pattern.tables.tables[index]
-            places = np.flatnonzero(np.isin(self.pattern.tables.cell_ids[index].ravel(), self.pattern.suppressed))
-            hidden = {frozenset(lattice.cell(place).items()) for place in places.tolist()}
-            totals = {axis.name: axis.labels[axis.total] for axis in read.axes if axis.total is not None}
-            cells = [read.cells.cell(row) for row in range(len(read.cells.lower))]
-            plain = [frozenset((a, text) for a, text in cell.items() if totals.get(a) != text) for cell in cells]
-            name, content = write_back(read, [row for row, cell in enumerate(plain) if cell in hidden])
-            files[name] = content
-        return files
+    @cached_property
+    def _back(self) -> WrittenBack:
+        """Tables in the form that they had; found once, since files may change."""
+        return written_back(self.pattern, self.found, self.files, self.count)
 
     def warnings(self) -> list[str]:
         """What limits the protection, one line each."""

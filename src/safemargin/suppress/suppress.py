@@ -98,7 +98,8 @@ def suppress(
         progress=progress,
     )
     before = linked.names[len(linked.tables) :]
-    return Suppression(pattern, names, {name: contents[name] for name in before}, book, tuple(found))
+    files = tuple(Path(source) if isinstance(source, str | Path) else None for source in sources)
+    return Suppression(pattern, names, {name: contents[name] for name in before}, book, tuple(found), files, count)
 
 
 def find_pattern(

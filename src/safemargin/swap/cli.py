@@ -189,6 +189,9 @@ def check(
         str | None, typer.Option(help="Held values, counted from 0, of imputed records: never selected.")
     ] = None,
     without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
+    noise: Annotated[
+        str | None, typer.Option(help="Add geometric noise of this epsilon to every count of the swapped table.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute the exact loss of swapping on a small stratum, and check the guarantee of Theorem 1 there.
@@ -203,6 +206,7 @@ def check(
             variant=variant,
             imputed=() if imputed is None else parse_integers(imputed),
             without=without,
+            noise=noise,
         )
     print_result(result, as_json)
     if result.verdict is Holds.VIOLATED:

@@ -46,6 +46,9 @@ def outcome(
     trails: Annotated[
         bool, typer.Option("--trails", help="Also list the trails that delta is the sum of (small elections).")
     ] = False,
+    waves: Annotated[
+        int, typer.Option(help="Winners and groups of this many waves together; everybody votes anew in each.")
+    ] = 1,
     draws: Draws = 200_000,
     page: Picture = None,
     as_json: Json = False,

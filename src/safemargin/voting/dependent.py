@@ -13,13 +13,27 @@ from math import exp, inf, log
 import numpy as np
 from scipy.special import gammaln
 
+from safemargin import ui
 from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError
 from safemargin.voting.chances import Chances, Worst, all_counts, ways
 from safemargin.voting.closed_forms import counts_worst_at
-from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, Ranking, UrnBelief
+from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, Ranking, UrnBelief, ranking_text
 from safemargin.voting.grid import MAX_STEPS, MAX_WAYS, chances_from, grid_of, law_of_groups, sums_worst
-from safemargin.voting.privacy import FLOAT_ERROR, OutcomePrivacy, counts_privacy, privacy_of, winner_privacy
+from safemargin.voting.privacy import (
+    FLOAT_ERROR,
+    MAX_SLACK,
+    ROUNDING,
+    OutcomePrivacy,
+    counts_privacy,
+    privacy_of,
+    winner_privacy,
+)
+from safemargin.voting.waves import waves_worst
 
+BETWEEN_WAVES = (
+    "everybody votes anew in every wave, independently; if all keep their votes, further waves have the same tables "
+    "and add nothing, and if only some keep them, this delta is not about it"
+)
 SUMS_ERROR = 1e-12
 """Of a difference of two probabilities, each a sum of at most 24 million positive terms."""
 
@@ -31,6 +45,7 @@ def measure_grouped(
     epsilon: float,
     curve: Sequence[float],
     progress: Progress,
+    waves: int = 1,
 ) -> OutcomePrivacy:
     """The largest delta of anybody, whichever group they are in; `election` holds the average belief."""
     if election.known:
@@ -45,8 +60,12 @@ def measure_grouped(
     for number, group in enumerate(belief.groups):
         if publish == "groups":  # only the counts of the person's own group depend on their vote
             own = belief.beliefs[number]
-            counts = counts_worst_at(belief.sizes[number], own.shares, epsilons)
-            privacy = counts_privacy(election, publish, epsilons, counts, own.votes)
+            if waves > 1:
+                progress("multiplying the waves")
+                privacy = _of_waves(election, own, belief.sizes[number], epsilons, waves)
+            else:
+                counts = counts_worst_at(belief.sizes[number], own.shares, epsilons)
+                privacy = counts_privacy(election, publish, epsilons, counts, own.votes)
         else:  # the person is one of this group, so one voter fewer is drawn from it
             sizes = [size - (other == number) for other, size in enumerate(belief.sizes)]
             law = law_of_groups(list(zip(sizes, weights, strict=True)), grid, progress)
@@ -60,6 +79,37 @@ def measure_grouped(
                 privacy = privacy_of(election, publish, epsilons, sums, "convolution", votes, FLOAT_ERROR)
         worst.append(replace(privacy, notes=(*privacy.notes, f"the most exposed voter is one of the group {group!r}")))
     return max(worst, key=lambda privacy: (privacy.delta, privacy.log_delta))
+
+
+def _of_waves(election: Election, belief: Belief, voters: int, epsilons: Sequence[float], waves: int) -> OutcomePrivacy:
+    """Of publishing the counts of a group in several waves, and who won in each."""
+    found = waves_worst(voters, belief.shares, waves, epsilons)
+    worst = [Worst(each.delta, log(each.delta) if each.delta > 0 else -inf, each.pair, ()) for each in found]
+    first, votes = found[0], belief.votes
+    privacy = counts_privacy(election, "groups", epsilons, worst, votes)
+    slack = first.slack + ROUNDING * first.delta
+    names = [ranking_text(votes[kind], election.candidates) for kind in first.pair]
+    pair = in_waves(names[0], names[1], first.first, waves), in_waves(names[1], names[0], first.first, waves)
+    return replace(
+        privacy,
+        waves=waves,
+        pair=pair,
+        engine="histogram ratios",
+        exact=slack <= MAX_SLACK * first.delta,
+        interval=(max(first.delta - slack, 0.0), min(first.delta + slack, 1.0)),
+        notes=(BETWEEN_WAVES,),
+    )
+
+
+def in_waves(one: str, other: str, first: int, waves: int) -> str:
+    """What somebody casts in how many waves.
+
+    >>> in_waves("a", "b", 2, 3), in_waves("a", "b", 0, 3)
+    ('a in 2 waves and b in 1', 'b in all 3 waves')
+    """
+    if first in (0, waves):
+        return f"{one if first else other} in all {waves} waves"
+    return f"{one} in {ui.plural(first, 'wave')} and {other} in {waves - first}"
 
 
 def counted(election: Election, publish: str) -> tuple[Kinds, IntArray]:

@@ -31,6 +31,7 @@ from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
 from safemargin.voting.stability import classify, classify_counts, slowest, smallest_electorate
 from safemargin.voting.trails import TrailSum, trail_sum
+from safemargin.voting.waves import MOST_WAVES
 
 ALL_TIES = "all"
 MAX_LEAKS = 500
@@ -58,6 +59,7 @@ def outcome(
     classify: bool = False,
     simulator: bool = False,
     trails: bool = False,
+    waves: int = 1,
     draws: int = DRAWS,
     progress: Progress = no_progress,
 ) -> OutcomePrivacy:
@@ -67,7 +69,8 @@ def outcome(
     wins. `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (the shares of `votes`),
     "smoothed" (with half a vote more for each ranking), a CSV file, or several of these, of which any may be held.
     `delta` asks for the smallest electorate and the least epsilon, `classify` for how delta falls as the electorate
-    grows, `trails` for the histograms at which delta arises (Definition 4).
+    grows, `trails` for the histograms at which delta arises (Definition 4). `waves` is for "groups": winners and
+    histograms of several waves together, in each of which everybody votes anew.
 
     >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
     0.375
@@ -81,6 +84,10 @@ def outcome(
     for name, asked in (("classify", classify), ("delta", delta is not None), ("rational", rational)):
         if asked and others and not all(isinstance(item, ShareBox) for item in others):
             raise InputError(f"{name}: is for beliefs whose votes are independent and drawn alike")
+    if waves != 1 and (publish != "groups" or not all(isinstance(item, GroupedBelief) for item in held)):
+        raise InputError("waves: is for publish = groups, with beliefs by group")
+    if not 1 <= waves <= MOST_WAVES:
+        raise InputError(f"waves = {waves}: must be from 1 to {MOST_WAVES}")
     points = CURVE if curve is True else tuple(curve or ())
     options = {"curve": points, "engine": engine, "rational": rational, "simulator": simulator, "draws": draws}
     values = [
@@ -90,7 +97,7 @@ def outcome(
     ]
     for item in others:
         election = Election(chosen, voters, item.start, seen, names)
-        values.append(_measure_other(election, item, publish, epsilon, points, progress))
+        values.append(_measure_other(election, item, publish, epsilon, points, progress, waves))
     return replace(
         worst_of(values),
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", "own rule"),
@@ -184,12 +191,13 @@ def _measure_other(
     epsilon: float,
     curve: Sequence[float],
     progress: Progress,
+    waves: int,
 ) -> OutcomePrivacy:
     """Beliefs that are not independent draws from one law."""
     if isinstance(item, ShareBox):
         return worst_in(item, election, publish, epsilon)
     if isinstance(item, GroupedBelief):
-        privacy = measure_grouped(election, item, publish, epsilon, curve, progress)
+        privacy = measure_grouped(election, item, publish, epsilon, curve, progress, waves)
     else:
         privacy = replace(measure_urn(election, item, publish, epsilon, curve, progress), dependent=True)
     return replace(privacy, belief=election.belief.words, names=election.candidates)

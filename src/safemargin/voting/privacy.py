@@ -81,6 +81,8 @@ class OutcomePrivacy(ui.Result):
     belief: str = ""
     dependent: bool = False
     """Whether the belief is that people vote alike."""
+    waves: int = 1
+    """How many waves are published together, with votes that are independent between them."""
     names: tuple[str, ...] = field(default=(), repr=False)
     rule: str = ""
     winner: str | None = None
@@ -109,9 +111,14 @@ class OutcomePrivacy(ui.Result):
         """The value in two sentences; where it was drawn or searched for, with the upper end of its interval."""
         delta = three_digits(self.delta) if self.exact else f"at most {three_digits(self.interval[1])}"
         return (
-            f"Publishing {PUBLISHED[self.publish]} exactly is ({self.epsilon:g}, {delta})-private against an onlooker "
-            f"who believes that {self.belief}. {self._pair_words()}"
+            f"Publishing {PUBLISHED[self.publish]}{self._in_waves} exactly is "
+            f"({self.epsilon:g}, {delta})-private against an onlooker who believes that {self.belief}. "
+            f"{self._pair_words()}"
         )
+
+    @property
+    def _in_waves(self) -> str:
+        return f", and who won, in {self.waves} waves" if self.waves > 1 else ""
 
     def _pair_words(self) -> str:
         first, second = self.pair
@@ -140,6 +147,8 @@ class OutcomePrivacy(ui.Result):
             "notes": list(self.notes),
             "words": self.words,
         }
+        if self.waves > 1:
+            document["waves"] = self.waves
         if self.fraction is not None:
             document["fraction"] = str(self.fraction)
         if self.simulator is not None:

@@ -113,6 +113,9 @@ def read_sheet_table(
     if not is_plain(sheet, count) or reading.is_about_layout:
         return None
     ours = trusted or _is_ours(sheet.path)
+    others = (texts for name, texts in sheet.columns.items() if name not in {*RESERVED, count, option})
+    if axes is None and not ours and any(not any(map(str.strip, texts)) for texts in others):
+        return None  # with a column that holds nothing, such as shares that were removed
     if axes is None and not ours and has_attributes(sheet.columns, {*RESERVED, count}):
         return None
     trees = {name: tree(name, (), files) for name, files in hierarchies.items() if name in sheet.columns}
@@ -123,7 +126,12 @@ def read_sheet_table(
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a release of ours holds this file: its manifest names it, and its totals have a name."""
+    """Whether a release of ours holds this file: its manifest names it, and its totals have a name.
+
+    What `suppress` writes back has the labels of the file that was read, so its totals may have any name.
+    """
+    if "-suppressed." in path.name:
+        return False
     manifest = path.parent / "manifest.json"
     try:
         return manifest.is_file() and f'"{path.name}"' in manifest.read_text(encoding="utf-8")[:1_000_000]

@@ -102,7 +102,8 @@ def json_grids(path: Path) -> list[TextGrid]:
             grid = make_grid(path, [[_json_cell(path, cell) for cell in row] for row in found], word="row")
             return [TextGrid(**{**vars(grid), "head": 1})]
         lists = [part for part in value.values() if isinstance(part, list) and part]
-        if lists and len(lists) == len(value) and all(len(part) == len(lists[0]) for part in lists):
+        are_columns = len(lists) == len(value) and not any(isinstance(part[0], dict | list) for part in lists)
+        if lists and are_columns and all(len(part) == len(lists[0]) for part in lists):
             value = [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]  # columns by name
         elif len(lists) == 1:
             value = lists[0]

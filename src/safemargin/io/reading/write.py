@@ -1,4 +1,4 @@
-"""A table with gaps in the form in which it was read: the same layout, gaps marked, a footnote added.
+"""A table with gaps in the form in which it was read: the same layout, gaps marked, a footnote where there is a place.
 
 Only the table itself is written. Of a workbook that is one sheet of values, without formulas, remarks and other sheets,
 which may hold what is suppressed. Numbers of the body that are no counts of the table (shares, means) are removed: a
@@ -8,24 +8,87 @@ share discloses its count.
 import csv
 import io
 from collections.abc import Collection
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io.reading.column_names import SHARES
+from safemargin.io.files import suffix
+from safemargin.io.reading.column_names import SHARES, STATUS
 from safemargin.io.reading.excel import excel_grids
-from safemargin.io.reading.grid import Cell, TextGrid
+from safemargin.io.reading.grid import Cell, TextGrid, shown
 from safemargin.io.reading.table import ReadTable
 from safemargin.io.reading.texts import text_grid
+from safemargin.io.reading.write_typed import FOOTNOTE, GAPPED, TYPED, opaque_columns, typed_bytes, typed_grid
 
 MARK = "*"
-FOOTNOTE = "* suppressed, so that no small count can be inferred"
 TEXTS, BOOKS = ("csv", "tsv", "txt"), ("xlsx",)
+DATABASE = "a database may hold other tables and deleted rows that state suppressed counts"
+LABELLED = "the labels and types of its columns cannot be written"
+AS_CSV = {
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), DATABASE),
+    **dict.fromkeys((".dta", ".sav"), LABELLED),
+    ".px": "its notes may state suppressed counts",
+    **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods"), "of workbooks, only .xlsx is written"),
+}
+"""By format, why a table is written as CSV alone."""
 
 
 def can_write_back(read: ReadTable) -> bool:
     """Whether a table can be written in the form in which it was read."""
-    return read.form.path is not None and read.form.kind in (*TEXTS, *BOOKS) and not read.form.is_tidy
+    return read.form.path is not None and read.form.kind in (*TEXTS, *BOOKS, *TYPED) and not read.form.is_tidy
+
+
+def is_typed(path: Path) -> bool:
+    """Whether a file is of a format with types, in which tidy tables are written too."""
+    return suffix(path).lstrip(".") in TYPED
+
+
+def tidy_back(path: Path, names: Collection[str], count: str, hidden: Collection[int]) -> tuple[str, bytes]:
+    """A tidy table in its own format: its axes `names`, its counts, and gaps at the rows `hidden`, from 0 on."""
+    grid = _typed_grid(path)
+    column = [shown(name) for name in grid.rows[0]].index(count)
+    counted = {(row, column) for row in range(1, len(grid.rows))}
+    known = {*names, *(name for name in map(shown, grid.rows[0]) if name.lower() in STATUS), count}
+    others = {place for place, name in enumerate(grid.rows[0]) if shown(name) not in known}  # such as costs
+    return _typed_back(path, grid, counted, {(row + 1, column) for row in hidden}, names, others)
+
+
+def _typed_grid(path: Path) -> TextGrid:
+    if (grid := typed_grid(path, suffix(path).lstrip("."))) is None:
+        raise InputError(f"{path}: JSON-stat cannot be written with gaps; save it as CSV")
+    return grid
+
+
+def _typed_back(
+    path: Path,
+    grid: TextGrid,
+    counted: set[tuple[int, int]],
+    hidden: set[tuple[int, int]],
+    axes: Collection[str],
+    others: Collection[int] = (),
+) -> tuple[str, bytes]:
+    """A file with types: null for every gap, for columns in `others`, and for what may state a suppressed count."""
+    rows, first = [list(row) for row in grid.rows], min(row for row, _ in counted)
+    names = [{shown(rows[row][column]) for row in range(first)} for column in range(grid.width)]
+    kept = {column for column in range(grid.width) if names[column] & {*axes}}
+    columns = {column for _, column in counted}
+    for row, column in hidden:
+        rows[row][column] = None
+        for other in range(grid.width) if len(columns) == 1 else ():
+            if other not in kept | columns and any(name.lower() in STATUS for name in names[other]):
+                word = shown(rows[row][other])
+                is_flag = word.lower() in ("true", "false")
+                rows[row][other] = ("True" if word[0].isupper() else "true") if is_flag else GAPPED
+    kind = suffix(path).lstrip(".")
+    fractions = {
+        column for row in rows[first:] for column, cell in enumerate(row) if isinstance(cell, Decimal) and cell % 1
+    }
+    for column in (opaque_columns(path, kind) | fractions | {*others}) & {*range(grid.width)} - kept:
+        for row in range(first, len(rows)):
+            rows[row][column] = None
+    _remove_others(rows, counted, kept)
+    return f"{path.name.split('.')[0]}-suppressed.{kind}", typed_bytes(path, kind, grid, rows)
 
 
 def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
@@ -33,6 +96,13 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
     form, places = read.form, read.places
     if form.path is None or places is None:
         raise InputError(f"{read.name}: has no file to be written like")
+    if form.kind in TYPED:
+        grid = _typed_grid(form.path)
+        at = {line: number for number, line in enumerate(grid.lines)}
+        spots = [(at[line], column) for line, column in places.tolist()]
+        return _typed_back(
+            form.path, grid, set(spots), {spots[row] for row in hidden}, [axis.name for axis in read.axes]
+        )
     if form.kind in BOOKS:
         grid = excel_grids(form.path, form.sheet)[0]
     else:
@@ -51,22 +121,26 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
     return name, (_workbook(rows, grid) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
 
 
-def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]]) -> None:
-    """Take away numbers beside the counts and below them: they may be shares of what is suppressed."""
+def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]], kept: Collection[int] = ()) -> None:
+    """Take away numbers beside the counts and below them: they may be shares of what is suppressed.
+
+    Columns in `kept` hold labels, wherever they stand.
+    """
     first, filled = min(column for _, column in counted), {row for row, _ in counted}
     shares = {
         column
         for column in range(first)
-        if any(SHARES.search(str(rows[row][column] or "")) for row in range(min(filled)))
+        if column not in kept and any(SHARES.search(str(rows[row][column] or "")) for row in range(min(filled)))
     }
     for row in range(min(filled), len(rows)):
         for column in shares:  # left of the counts
             if _is_numeric(rows[row][column]):
                 rows[row][column] = None
-        if row not in filled and any(map(_is_numeric, rows[row][first:])):
+        beside = [cell for column, cell in enumerate(rows[row]) if column >= first and column not in kept]
+        if row not in filled and any(map(_is_numeric, beside)):
             rows[row] = [None] * len(rows[row])  # a row of shares, or of another table
         for column in range(first, len(rows[row])):
-            if (row, column) not in counted and _is_numeric(rows[row][column]):
+            if (row, column) not in counted and column not in kept and _is_numeric(rows[row][column]):
                 rows[row][column] = None
 
 
