@@ -175,6 +175,24 @@ def test_two_trustees_of_three_that_freeze_something_else_are_a_finding(tmp_path
         world.desk("trustee-1").tally()
 
 
+def test_no_trustee_goes_on_from_a_total_that_nobody_can_verify(tmp_path: Path) -> None:
+    """Collector and one trustee of three, two of which decrypt: a wrong part, then an invented result at once."""
+    world = World(tmp_path, plan=SHARED).until_frozen()
+    for name in ("trustee-1", "trustee-3", "trustee-1"):
+        world.desk(name).tally()
+    liar = world.desk("trustee-3")
+    body = parse(liar._own("total", canonical({"board": str(world.copy().folder)})))["body"]
+    one, other, *_ = body["parts"]
+    body["parts"][one], body["parts"][other] = body["parts"][other], body["parts"][one]
+    liar._post(make_entry(world.election, world.secrets["trustee-3"], "total", body).content)
+    invented = {"counts": {"yes": 0, "no": 6, "no answer": 0}}
+    liar._post(make_entry(world.election, world.secrets["collector"], "result", invented).content)
+    check = check_board(world.copy(), processes=1)
+    assert check.findings == ["result: stated although fewer than 2 trustees decrypted every option of the total"]
+    with pytest.raises(InputError, match="does not verify"):
+        world.desk("trustee-1").tally()
+
+
 def test_where_all_trustees_decrypt_a_wrong_one_is_a_finding(tmp_path: Path) -> None:
     world = World(tmp_path, plan=SMALL).until_frozen()
     forge(world, "trustee-3", "freeze", {"root": "00" * 32, "list": "00" * 32})

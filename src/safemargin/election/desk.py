@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError
+from safemargin.core import InputError, system_below
 from safemargin.election.auditing import PreparedBallot
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
@@ -101,10 +101,12 @@ class Desk:
         self.send()
 
     def send(self) -> None:
-        """Send what has no receipt yet, each over a connection of its own."""
-        for name, token in self.own.state["tokens"].items():
-            if "message" in token and "receipt" not in token:
-                send(self.own, name, self.ask)
+        """Send what has no receipt yet, each over a connection of its own, in an order that names no dimension."""
+        tokens = self.own.state["tokens"].items()
+        waiting = [name for name, token in tokens if "message" in token and "receipt" not in token]
+        drawn = system_below(2**32, (len(waiting),)).tolist()
+        for _, name in sorted(zip(drawn, waiting, strict=True)):
+            send(self.own, name, self.ask)
 
     def vote(self, option: str, categories: Mapping[str, str], skipped: Sequence[str]) -> None:
         """Prepare and cast at once."""

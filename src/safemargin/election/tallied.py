@@ -46,7 +46,7 @@ def total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[s
     """The binding total: every trustee's parts, and the numbers that follow from them."""
     stated, parts = board.of("result"), board.of("total")
     check.dimensions[TOTAL]["opened"] = bool(stated)
-    if not parts:
+    if not parts and not stated:
         return
     cells = {cell.option: cell for cell in plan.total_cells}
     right: dict[str, dict[str, bytes]] = {option: {} for option in cells}
@@ -59,7 +59,11 @@ def total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[s
             right[option][entry.author] = bytes.fromhex(given["part"])
     yield from _wrong(check, board.election, faults)
     check.right_totals = right
-    if any(len(by) < board.election.manifest.openers for by in right.values()) or not stated:
+    if not stated:
+        return
+    needed = board.election.manifest.openers
+    if any(len(by) < needed for by in right.values()):  # a number that nobody can verify: trustees must not go on
+        yield f"result: stated although fewer than {needed:,} trustees decrypted every option of the total"
         return
     counts = {option: plan.decrypt(cell, right[option]) for option, cell in cells.items()}
     check.total = dict(stated[0].body["counts"])
