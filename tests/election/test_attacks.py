@@ -10,13 +10,14 @@ from election_world import SHARED, SMALL, World, election_of, plan_for, secrets_
 from safemargin import election
 from safemargin.core import InputError
 from safemargin.election import collecting
-from safemargin.election.ballots import Envelope
+from safemargin.election.ballots import BallotFormat, Envelope
 from safemargin.election.board import Board, Head, make_entry, sign_head
-from safemargin.election.client import send
+from safemargin.election.client import enrol, send
 from safemargin.election.collecting import BallotBox, Collector
 from safemargin.election.desk import Desk
+from safemargin.election.group import random_scalar
 from safemargin.election.issuing import Registrar
-from safemargin.election.keys import canonical, parse
+from safemargin.election.keys import canonical, new_seed, parse
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.receipts import ANOTHER, ENROLLED, NOBODY, judge_objection, registered
 from safemargin.election.role import Role
@@ -173,6 +174,45 @@ def test_two_trustees_of_three_that_freeze_something_else_are_a_finding(tmp_path
     assert len(check(world).findings) == 2
     with pytest.raises(InputError, match="does not verify"):
         world.desk("trustee-1").tally()
+
+
+def test_a_voter_who_uses_randomness_again_stops_nobody(tmp_path: Path) -> None:
+    """Ballots 1, 2 and 3 under one token, the third with the randomness of the first, which the second replaced."""
+    world = World(tmp_path).begin().enrol().cast([f"row {n:03d}" for n in range(5)])
+    wallet = world.wallets["row 005"]
+    for name in ("total", "health"):
+        world.cast_one("row 005", name, "yes")
+    dimension = world.election.dimension("age")
+    format_, envelope = BallotFormat(world.election, dimension), Envelope(world.election)
+    candidates, signed = wallet._candidate(dimension), wallet._token("age")
+    tokens = [(candidates.message(n)[:32], bytes.fromhex(signed["signatures"][n])) for n in format_.issuers]
+    key = wallet._one_time("age")
+    first, second = ([random_scalar() for _ in range(4 * len(format_.cells) + 1)] for _ in range(2))
+    category = format_.category_number(wallet.category(dimension))
+    for number, scalars in enumerate((first, second, first), 1):
+        public = key.public_key().public_bytes_raw()
+        made = format_.make(0, category, number, public, bytes(32), tokens, scalars)
+        world.ask("box", "post", envelope.close(format_.sign(made, key), new_seed()))
+    world.close().end_objections()
+    assert check_board(world.board, processes=1).findings == []
+    assert world.total() == {"yes": 4, "no": 2, "no answer": 0}
+
+
+@pytest.mark.parametrize("blinded", ["zz", "00", "00" * 256, 7])
+def test_a_request_that_another_issuer_cannot_answer_is_refused(tmp_path: Path, blinded: object) -> None:
+    """A restored issuer takes requests over from the others: one voter could keep it from ever catching up."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    wallet = world.wallets["row 001"]
+    enrol(wallet, world.ask)
+    issuer, other = [party.name for party in world.election.manifest.of("issuer")][:2]
+    requests = []
+    for name in world.election.dimensions:
+        request = wallet.request(name)
+        del request["signature"]
+        request["blinded"][other] = blinded
+        requests.append(parse(wallet._signed(b"GV2 issue", request)))
+    with pytest.raises(InputError, match="blinded message|hexadecimal digits"):
+        world.ask(issuer, "sign", canonical({"enrolment": wallet.state["enrolment"], "requests": requests}))
 
 
 def test_no_trustee_goes_on_from_a_total_that_nobody_can_verify(tmp_path: Path) -> None:

@@ -273,6 +273,12 @@ class Issuer(CandidateDraw):
             raise InputError("the registrar does not attest this category for this person")
         if set(blinded) != set(self.issuers):
             raise InputError("a request has one blinded message for every issuer")
+        # All of them: a restored issuer takes the requests over from the others, and must be able to answer each.
+        for name, text in blinded.items():
+            modulus = int(dimension.keys[name][label], 16)
+            value = unhex(text, (modulus.bit_length() + 7) // 8)
+            if not 1 < int.from_bytes(value, "big") < modulus:
+                raise InputError(f"the blinded message for {name} is out of range")
         if (self.election.escrow_of(dimension) is None) != ("escrow" not in request):
             raise InputError("a request has candidates if and only if the manifest has escrow")
         return dict(request)

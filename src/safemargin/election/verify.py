@@ -207,6 +207,7 @@ def _rejected_faults(
     board: Board, check: BoardCheck, counted: dict[str, CountedBallots], halves: set[bytes]
 ) -> Iterator[str]:
     """Every ballot that was turned away is published, and the reason is true; together they are all of the box."""
+    used = halves | set(_superseded_halves(board))
     for entry in board.of("ballots"):
         part, seen = entry.body["part"], entry.body["unreadable"]
         if seen:
@@ -224,11 +225,23 @@ def _rejected_faults(
                 yield f"{file}: has {len(listed):,} ballots; the collector stated {stated['turned_away']:,}"
             format_ = BallotFormat(board.election, board.election.dimension(name))
             for number, (reason, text) in enumerate(listed):
-                if not _is_true(format_, counted[name], reason, bytes.fromhex(text), halves):
+                if not _is_true(format_, counted[name], reason, bytes.fromhex(text), used):
                     yield f"{file}: ballot {number}: was turned away for no true reason"
         received = board.of("received")[0].body["count"]
         if part == 0 and seen != received:
             yield f"ballots: {seen:,} are accounted for; the box took {received:,} in"
+
+
+def _superseded_halves(board: Board) -> Iterator[bytes]:
+    """First halves of valid ballots that later ones replaced: a voter may use them again, and that is a copy, too."""
+    for entry in board.of("ballots"):
+        for name in entry.body["dimensions"]:
+            format_ = BallotFormat(board.election, board.election.dimension(name))
+            file = f"rejected/{name}.{entry.body['part']}"
+            for reason, text in parse_json(content_of(board, file).decode(), file):
+                content = bytes.fromhex(text)
+                if reason == SUPERSEDED and format_.fault(content) is None:
+                    yield from first_halves(format_, content)
 
 
 def _is_true(format_: BallotFormat, counted: CountedBallots, reason: str, content: bytes, halves: set[bytes]) -> bool:
