@@ -69,12 +69,18 @@ def test_json(run: Run, project: str) -> None:
         "cell key, at most 3",
         "safemargin",
         *(name for name in methods if name.startswith("safemargin, ")),
+        "local DP, epsilon 0.5",
+        "local DP, epsilon 2",
     ]
     assert {"safemargin, merge", "safemargin, noise"} <= set(methods)
     assert methods["global DP, epsilon 2"]["loss"] == 2 and methods["global DP, epsilon 2"]["draws"] == 5
     (guarantee,) = methods["global DP, epsilon 2"]["guarantees"]
     assert guarantee["epsilon"] == 2 and guarantee["change"] == {"distance": "add_remove", "unit": "person"}
     assert methods["nothing done"]["guarantees"] == []
+    (local,) = methods["local DP, epsilon 2"]["guarantees"]
+    assert local["epsilon"] == 2 and local["change"] == {"distance": "hamming", "unit": "person"}
+    assert len(methods["local DP, epsilon 2"]["counts"]) == 14 and methods["nothing done"]["counts"] == []
+    assert {"axis", "category", "option", "printed", "low", "high"} == set(methods["global DP, epsilon 2"]["counts"][0])
     assert methods["nothing done"]["mean_error"] == 0
     assert methods["safemargin"]["binding"]["exact"] and methods["safemargin"]["people_exposed"] == 0
     assert {one["onlooker"] for each in methods.values() for one in each["onlookers"]} == {"neighbour"}

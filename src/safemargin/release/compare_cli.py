@@ -20,7 +20,7 @@ from safemargin.ui import (
 def compare(
     project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
     epsilon: Annotated[
-        list[float] | None, typer.Option(help="Loss of global differential privacy; repeatable. Default: 0.1, 1, 10.")
+        list[float] | None, typer.Option(help="Loss of differential privacy; repeatable. Default: 0.1, 1, 10.")
     ] = None,
     threshold: Annotated[
         int, typer.Option(help="Smallest count that suppression prints; smallest group of coarsening.")
@@ -32,7 +32,7 @@ def compare(
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Measure ways to publish on your own data: global DP, suppression, coarsening, cell keys, and safemargin.
+    """Measure ways to publish on your own data: global and local DP, suppression, coarsening, cell keys, safemargin.
 
     Example: safemargin compare project.toml --epsilon 0.5 --epsilon 2 --out comparison.html
     """

@@ -113,9 +113,9 @@ class _Axis:
         for group, size in zip(groups, sizes, strict=True):
             assert law is not None and self.table is not None
             counts, code = np.arange(size + 1), self.table.groups[0].index(group)
-            likelihood: FloatArray = law(counts, int(self._counts(self.option)[code]))
+            likelihood: FloatArray = law(counts, int(self._counts(self.option)[code]), size)
             if self.both and not self.method.one_count:
-                likelihood = likelihood * law(size - counts, int(self._counts(1 - self.option)[code]))
+                likelihood = likelihood * law(size - counts, int(self._counts(1 - self.option)[code]), size)
             beliefs.append(GroupBelief(0, likelihood, self._outside(counts, size)))
         return self._large(sizes, beliefs, total)
 

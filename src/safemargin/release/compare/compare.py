@@ -21,7 +21,15 @@ from safemargin.core import (
 from safemargin.guarantees import noise_likelihood, one_count_suffices, rounded_up
 from safemargin.release.compare.belief import largest_posterior
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod
-from safemargin.release.compare.measures import PROPERTIES, MethodFacts, answers, measure_errors, people_in
+from safemargin.release.compare.local import local_dp
+from safemargin.release.compare.measures import (
+    PROPERTIES,
+    MethodFacts,
+    answers,
+    counts_with_intervals,
+    measure_errors,
+    people_in,
+)
 from safemargin.release.compare.methods import (
     Case,
     PublishingMethod,
@@ -75,7 +83,7 @@ def _our_way(case: Case, protect: str) -> PublishingMethod:
     )
 
 
-def _our_law(plan: Plan, counts: IntArray, printed: int) -> FloatArray:
+def _our_law(plan: Plan, counts: IntArray, printed: int, people: int) -> FloatArray:
     """Two-sided geometric noise; every noised axis has the same, unless axes have an epsilon of their own."""
     epsilon = max(decision.epsilon or 0.0 for decision in plan.decisions)
     return noise_likelihood(counts, printed, epsilon)
@@ -88,8 +96,8 @@ METHODS: Sequence[Callable[[Case], list[PublishingMethod]]] = (
     coarsening,
     cell_key,
     ours,
+    local_dp,
 )
-"""One file each."""
 
 EPSILONS = (0.1, 1.0, 10.0)
 THRESHOLD = 10
@@ -180,7 +188,8 @@ def _measure_method(case: Case, method: PublishingMethod, draws: int) -> MethodF
         return _nothing(case, replace(method, refused="an attack succeeded: nothing is published"))
     facts = measure_errors(case, method, drawn, seen)
     believed = float(rounded_up(largest_posterior(case, method, drawn[0])))
-    return replace(facts, measured=replace(facts.measured, posterior=believed))
+    counts = counts_with_intervals(case, method, drawn[0])
+    return replace(facts, measured=replace(facts.measured, posterior=believed, counts=counts))
 
 
 def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt, ...]:

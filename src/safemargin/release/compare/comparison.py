@@ -30,7 +30,11 @@ from safemargin.ui import (
     short_number,
 )
 
-GLOBAL_DP = "global DP"
+GLOBAL_DP, LOCAL_DP = "global DP", "local DP"
+BY_LAW = (GLOBAL_DP, LOCAL_DP)
+"""Families that bound what is learnt by odds, and expose nobody with certainty."""
+SIDE_BY_SIDE = 9
+"""Columns of answers that fit 80 characters."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,18 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class CountWithInterval:
+    """One count as printed in the first draw, and the interval that holds the true one in 95 of 100 runs."""
+
+    axis: str
+    category: str
+    option: str
+    printed: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
 class MeasuredMethod:
     """One method on one table. Errors are None where nothing is published.
 
@@ -84,6 +100,15 @@ class MeasuredMethod:
     learnt: tuple[Learnt, ...] = ()
     is_published: bool = True
     guarantees: tuple[Guarantee, ...] = ()
+    counts: tuple[CountWithInterval, ...] = ()
+    """Of noise with a law: counts of the first draw, at most 200, with their intervals."""
+
+    @property
+    def half_width(self) -> float | None:
+        """The mean of half of the intervals."""
+        if not self.counts:
+            return None
+        return sum(each.high - each.low for each in self.counts) / (2 * len(self.counts))
 
     @property
     def people_exposed(self) -> int:
@@ -135,12 +160,17 @@ class Comparison(Result):
     def to_report(self) -> Report:
         """Exposure against what is kept, what onlookers can infer, and which properties hold: it looks at votes."""
         shown = list(enumerate(self.methods, 1))
-        noisy = [(n, method) for n, method in shown if method.family == GLOBAL_DP]
-        kept = [[f"{n} {method.method}", *_kept(method)] for n, method in shown if method.family != GLOBAL_DP]
-        caption = "People exposed against the counts that are published exactly; global DP is apart, below"
+        noisy = [(n, method) for n, method in shown if method.family in BY_LAW]
+        kept = [[f"{n} {method.method}", *_kept(method)] for n, method in shown if method.family not in BY_LAW]
+        caption = "People exposed against the counts that are published exactly; DP is apart, below"
         held = [
             [PROPERTY_WORDS[name], *(Tag(answer.holds, SHORT[answer.holds], answer.fact) for answer in answers)]
             for name, answers in self.properties.items()
+        ]
+        parts = [range(start, min(start + SIDE_BY_SIDE, len(shown))) for start in range(0, len(shown), SIDE_BY_SIDE)]
+        tables = [
+            Grid(["", *(f"{n + 1}" for n in part)], [[row[0], *(row[n + 1] for n in part)] for row in held])
+            for part in parts
         ]
         return Report(
             f"{self.title}: ways to publish",
@@ -150,17 +180,21 @@ class Comparison(Result):
                 "What is kept, and who is exposed", Chart(tradeoff_chart(self), caption, fits=True), Grid(KEPT, kept)
             ),
             Section(
-                "Global differential privacy",
+                "Differential privacy, global and local",
                 DP_WORDS,
                 Grid(DP, [[f"{n} {method.method}", *_noisy(method)] for n, method in noisy]),
-                Points([f"epsilon {method.loss:g}: {epsilon_words(method.loss or 0.0)}" for _, method in noisy]),
+                Points([f"epsilon {loss:g}: {epsilon_words(loss)}" for loss in _losses(noisy)]),
             ),
             Section("What onlookers can infer", Grid(LEARNT, _learnt(self)), BELIEVED),
-            Section("Properties, by method", Grid(["", *(f"{n}" for n, _ in shown)], held)),
+            Section("Properties, by method", *tables),
             OnPage(
                 Section("Guarantees about odds", Grid(COLUMNS, _guarantees(self)), GUARANTEE_WORDS),
                 Section("Facts behind every property", *(self._facts(name) for name in self.properties)),
                 Section("Methods", Points([(f"{n} {method.method}", method.does) for n, method in shown])),
+                Section(
+                    "Counts of the first draw, with 95 % intervals",
+                    *(_intervals(n, method) for n, method in noisy if method.counts),
+                ),
             ),
             banner=("Confidential.", "The figures on this page look at votes. Do not publish it."),
         )
@@ -195,7 +229,8 @@ PROPERTY_WORDS = {
 SHORT = {"yes": "yes", "partly": "part", "no": "no"}
 """Answers that leave room for nine methods side by side."""
 KEPT = ("method", "exact counts", "exact people", "mean error", "worst", "totals off", "exposed")
-DP = ("method", "mean error", "worst", "relative", "totals off", "winner kept")
+DP = ("method", "mean error", "worst", "relative", "95 %", "totals off", "winner kept")
+INTERVALS = ("axis", "category", "option", "printed", "from", "to")
 
 
 def _entry(method: MeasuredMethod) -> Document:
@@ -241,9 +276,19 @@ BELIEVED = (
 )
 
 DP_WORDS = (
-    "Noise without bounds proves nothing about anybody, so global DP exposes nobody at any epsilon. What it discloses "
-    "is its loss: how far one person more or less changes the odds of what is printed."
+    "Noise without bounds proves nothing about anybody, so DP exposes nobody at any epsilon. What it discloses is its "
+    "loss. Global: how far one person more or less changes the odds of what is printed. Local: how far somebody's "
+    "answer changes the odds of their report, also to the office. 95 %: half of the interval of a count, on average."
 )
+
+
+def _losses(noisy: Iterable[tuple[int, MeasuredMethod]]) -> list[float]:
+    return list(dict.fromkeys(method.loss or 0.0 for _, method in noisy))
+
+
+def _intervals(number: int, method: MeasuredMethod) -> Fold:
+    rows = [[e.axis, e.category, e.option, f"{e.printed:,}", f"{e.low:,}", f"{e.high:,}"] for e in method.counts]
+    return Fold(f"{number} {method.method}", Grid(INTERVALS, rows))
 
 
 def epsilon_words(epsilon: float) -> str:
@@ -270,7 +315,7 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
             "words": f"{number}",
         }
         for number, method in enumerate(comparison.methods, 1)
-        if method.mean_error is not None and method.family != GLOBAL_DP
+        if method.mean_error is not None and method.family not in BY_LAW
     ]
     for value, *others in _close_together(values):  # one label for points that cover each other
         value["words"] = ", ".join([value["words"], *(other["words"] for other in others)])
@@ -328,6 +373,7 @@ def _noisy(method: MeasuredMethod) -> list[str]:
     return [
         *(short_number(error or 0.0) for error in (method.mean_error, method.worst_error)),
         percent(method.mean_relative_error or 0.0),
+        "-" if method.half_width is None else f"+-{short_number(method.half_width)}",
         _totals(method),
         percent(method.binding.winner_kept),
     ]

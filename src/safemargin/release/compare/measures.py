@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
-from safemargin.release.compare.comparison import Binding, Learnt, MeasuredMethod, PropertyAnswer
+from safemargin.release.compare.comparison import Binding, CountWithInterval, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
 from safemargin.release.decide.split import Split, irregular
 
@@ -138,6 +138,29 @@ def measure_errors(
     )
     by_group = tuple(part.reshape(split.votes.shape).mean(axis=1) for part, split in parts)
     return MethodFacts(case, method, measured, reading, by_group)
+
+
+MOST_INTERVALS = 200
+
+
+def counts_with_intervals(case: Case, method: PublishingMethod, tables: Tables) -> tuple[CountWithInterval, ...]:
+    """Printed counts with their intervals, spread over all tables where there are many."""
+    if method.interval is None:
+        return ()
+    sizes = {split.axis.name: split.people for split in case.splits}
+    rows = []
+    for table in tables:
+        shown, _ = _shown(table)
+        names = [", ".join(sorted(group)) for group in table.groups[0]] if table.axes else [""]
+        people = sizes[table.axes[0]].tolist() if table.axes else [case.people]
+        for name, size, counts in zip(names, people, shown.astype(np.int64).tolist(), strict=True):
+            for option, count in zip(case.table.schema.options, counts, strict=True):
+                rows.append((table.axes[0] if table.axes else "", name, option, count, size))
+    step = -(-len(rows) // MOST_INTERVALS)
+    return tuple(
+        CountWithInterval(axis, name, option, count, *method.interval(count, size))
+        for axis, name, option, count, size in rows[::step]
+    )
 
 
 def winners(totals: FloatArray, people: int) -> frozenset[int]:

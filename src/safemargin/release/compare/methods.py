@@ -1,5 +1,6 @@
 """Ways to publish the total and every axis that other programs use, and what an onlooker makes of each."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -85,9 +86,10 @@ class PublishingMethod:
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
     makes of one of them, knowing the rule or not. `loss` is the epsilon of differential privacy, `expected` the mean
     size of the noise on a count as its law says. `guarantee` is what is stated about regular cells, `guarantees` what
-    is about odds. `law` is how probable a printed count is, by true counts; with `one_count` the noise of two options
-    is one draw. Suppressed counts are `below` a threshold. A method that is `refused` prints nothing; one that
-    `must_be_safe` is refused if an attack succeeds.
+    is about odds. `law` is how probable a printed count is, by true counts, in a group of so many people; with
+    `one_count` the noise of two options is one draw. `interval` holds the true count of so many people in 95 of 100
+    runs, from the printed one. Suppressed counts are `below` a threshold. A method that is `refused` prints nothing;
+    one that `must_be_safe` is refused if an attack succeeds.
     """
 
     name: str
@@ -103,7 +105,8 @@ class PublishingMethod:
     auxiliary: str = SUBTRACTION
     refused: str = ""
     must_be_safe: bool = False
-    law: Callable[[IntArray, int], FloatArray] | None = None
+    law: Callable[[IntArray, int, int], FloatArray] | None = None
+    interval: Callable[[int, int], tuple[int, int]] | None = None
     one_count: bool = False
     below: int | None = None
 
@@ -193,11 +196,19 @@ def _with(case: Case, epsilon: float) -> PublishingMethod:
         is_random=True,
         loss=epsilon,
         expected=noise.mean_size,
-        law=lambda counts, printed: noise_likelihood(counts, printed, noise.epsilon),
+        law=lambda counts, printed, people: noise_likelihood(counts, printed, noise.epsilon),
+        interval=partial(_geometric_interval, noise.epsilon),
         guarantee=statement,
         guarantees=(about_a_person(f"global DP, epsilon {epsilon:g}", statement, epsilon),),
         auxiliary=f"whatever else somebody knows, one person changes the odds by at most e^{epsilon:g}",
     )
+
+
+def _geometric_interval(epsilon: float, printed: int, people: int) -> tuple[int, int]:
+    """Where two-sided geometric noise is at most so large in 95 of 100 runs: P(|Z| > h) = 2 a^(h + 1) / (1 + a)."""
+    ratio = math.exp(-epsilon)
+    half = max(math.ceil(math.log(0.05 * (1 + ratio) / 2) / -epsilon) - 1, 0)
+    return max(printed - half, 0), max(min(printed + half, people), 0)
 
 
 def _draw(exact: Tables, noise: Geometric, draws: int) -> Iterator[Tables]:
@@ -245,7 +256,7 @@ def cell_key(case: Case) -> list[PublishingMethod]:
     ]
 
 
-def _keyed_law(noise: PTable, counts: IntArray, printed: int) -> FloatArray:
+def _keyed_law(noise: PTable, counts: IntArray, printed: int, people: int) -> FloatArray:
     """How probable a printed count is, by true counts: the entry of the p-table."""
     away = printed - counts
     inside = abs(away) <= noise.bound
