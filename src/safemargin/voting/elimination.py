@@ -14,8 +14,8 @@ import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_binomial
-from safemargin.voting.chances import Chances
-from safemargin.voting.election import Kinds, Ranking, Rule, first_best
+from safemargin.voting.chances import OutcomeDistribution
+from safemargin.voting.election import Ranking, Rule, VoterTypes, first_best
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Bucklin(Rule):
         return sure
 
 
-def transfers_apply(kinds: Kinds) -> bool:
+def transfers_apply(kinds: VoterTypes) -> bool:
     """Whether this is the rule, with three candidates and complete rankings."""
     return isinstance(kinds.rule, Stv) and kinds.rule.candidates == 3 and all(len(vote) == 3 for vote in kinds.votes)
 
@@ -179,7 +179,7 @@ def _seconds(most: int, share: float) -> Seconds:
     return Seconds(exactly, least, below)
 
 
-def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
+def count_transfers(kinds: VoterTypes, progress: Progress = no_progress) -> OutcomeDistribution:
     """Sum over the first places of the others."""
     others, votes = kinds.others, kinds.votes
     firsts = np.array([sum(w for w, v in zip(kinds.weights, votes, strict=True) if v[0] == c) for c in range(3)])
@@ -210,7 +210,7 @@ def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
                     gaps[x, y] += gap
                     gaps[y, x] -= gap
     with np.errstate(divide="ignore"):
-        return Chances(np.log(likely), gaps)
+        return OutcomeDistribution(np.log(likely), gaps)
 
 
 class TransferCase(NamedTuple):
@@ -221,7 +221,7 @@ class TransferCase(NamedTuple):
     chances: FloatArray
 
 
-def _known(kinds: Kinds) -> tuple[IntArray, IntArray]:
+def _known(kinds: VoterTypes) -> tuple[IntArray, IntArray]:
     """First places of known votes, and for each candidate dropped the lead of the first other over the second then."""
     sums = kinds.offset
     duels = {(0, 1): sums[3:5], (0, 2): sums[5:7], (1, 2): sums[7:9]}
@@ -230,7 +230,7 @@ def _known(kinds: Kinds) -> tuple[IntArray, IntArray]:
 
 
 def _per_vote(
-    kinds: Kinds,
+    kinds: VoterTypes,
     tops: IntArray,
     vote: tuple[int, ...],
     known: tuple[IntArray, IntArray],

@@ -23,7 +23,7 @@ from safemargin.core import (
     numpy_generator,
 )
 from safemargin.voting.chances import CONFIDENCE, Estimate
-from safemargin.voting.election import Crossing, Kinds
+from safemargin.voting.election import Crossing, VoterTypes
 
 DRAWS = 200_000
 BLOCK = 10_000
@@ -102,7 +102,7 @@ class SampledExtremes:
     of results. Sums over draws, a row per vote and a column per result: weights where the result changes, and squares.
     """
 
-    kinds: Kinds
+    kinds: VoterTypes
     first: FloatArray
     second: FloatArray
     likely: FloatArray
@@ -111,7 +111,7 @@ class SampledExtremes:
     work: int = 0
 
     @classmethod
-    def empty(cls, kinds: Kinds) -> "SampledExtremes":
+    def empty(cls, kinds: VoterTypes) -> "SampledExtremes":
         """Nothing drawn yet."""
         shape = len(kinds), kinds.rule.outcomes
         return cls(kinds, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
@@ -184,14 +184,14 @@ def _largest_gap(high: FloatArray, low: FloatArray) -> float:
     return max(float(np.maximum(gaps, 0.0).sum(axis=2).max()) for gaps in blocks)
 
 
-def likely_votes(kinds: Kinds) -> IntArray:
+def likely_votes(kinds: VoterTypes) -> IntArray:
     """The likeliest votes, spread out where many are equally likely."""
     spread = (np.arange(len(kinds)) * 2654435761) % 2**32  # Knuth's multiplicative hash
     return np.sort(np.lexsort((spread, -kinds.weights))[:MAX_VOTES])
 
 
 def sample(
-    kinds: Kinds, ties: Sequence[Crossing], epsilon: float, draws: int, seed: int, progress: Progress = no_progress
+    kinds: VoterTypes, ties: Sequence[Crossing], epsilon: float, draws: int, seed: int, progress: Progress = no_progress
 ) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other; draw more close to `ties`."""
     near = [c.shares for c in ties if c.rate > 0 and kinds.others * (c.rate - ties[0].rate) < NEGLIGIBLE]
@@ -233,7 +233,7 @@ def sample(
     return replace(estimate, pair=(int(votes[x]), int(votes[y])), high=high, all_votes=not hidden)
 
 
-def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int) -> SampledExtremes | None:
+def _draw_extremes(kinds: VoterTypes, points: list[FloatArray], draws: int, seed: int) -> SampledExtremes | None:
     """All votes added to the same elections; nothing if that takes too long."""
     extremes, generator = SampledExtremes.empty(kinds), numpy_generator(seed + 1)
     block = max(min(BLOCK, FEWEST_DRAWS // 4, MAX_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
@@ -245,7 +245,7 @@ def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int
 
 
 def _draw(
-    kinds: Kinds, points: list[FloatArray], voters: int, count: int, generator: Generator
+    kinds: VoterTypes, points: list[FloatArray], voters: int, count: int, generator: Generator
 ) -> tuple[IntArray, IntArray | None, FloatArray]:
     """Sums of drawn elections from a mixture of shares; counts of votes, unless there are more kinds than voters; and
     how much likelier the first shares make each election than the mixture does."""
