@@ -9,7 +9,7 @@ from evidence import seeds
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify
 from safemargin.bounds.first_table import some_table
-from safemargin.bounds.mend import Birthday, Mender, can_mend, within_reach
+from safemargin.bounds.mend import Birthday, MarginRepair, can_mend, within_reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.core import Axis, IntArray, Schema, Table, Tally, Target, exact_margins, frozen, onlooker_with_roll
@@ -117,7 +117,7 @@ def test_mended_tables_are_possible_ones(options: int) -> None:
         possible = {each.tobytes() for each in every_table(table)}
         assert rounder.possible
         rng = np.random.default_rng(seed)
-        mender = Mender(known, rounder.exchanges, rounder.least, rng)
+        mender = MarginRepair(known, rounder.exchanges, rounder.least, rng)
         for _ in range(4):
             assert known.people is not None
             counts = mender.mend(rounder.near(rng.random(known.size) * np.repeat(known.people, known.free)))

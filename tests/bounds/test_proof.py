@@ -20,7 +20,7 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual, parse
 from safemargin.bounds.check import Checker, Fault, check
-from safemargin.bounds.duals import Facts, Goal
+from safemargin.bounds.duals import DualObjective, Facts
 from safemargin.bounds.proof import prove_intervals
 from safemargin.bounds.system import System
 from safemargin.bounds.verification import KIND, Verification
@@ -360,7 +360,7 @@ def test_both_computations_of_a_limit_agree_also_beyond_64_bits() -> None:
                 assert expected is None, fault
                 found = None
             assert found == (None if expected is None else floor(expected))
-        goal = Goal(np.array(places), 1, 0)
+        goal = DualObjective(np.array(places), 1, 0)
         assert facts.limit(goal, dual) == (None if expected is None else floor(expected))
         assert facts.limit(goal, large) is None, "the prover leaves it at 64 bits"
 

@@ -9,7 +9,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.levels import levels
 from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.reach import Reach, Surroundings, perturb_and_repair
+from safemargin.bounds.reach import ExchangeGraph, ExchangeNeighbourhood, perturb_and_repair
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
@@ -45,8 +45,8 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     counts = table.margin(NAMES).counts[:, : known.free].ravel()
     assert known.admits(counts)
     program = program_of(known, *propagate(known))
-    reach = Reach(rounder.exchanges)
-    around = Surroundings(reach, counts)
+    reach = ExchangeGraph(rounder.exchanges)
+    around = ExchangeNeighbourhood(reach, counts)
     wider = 0
     for level in levels(known, rounder.ranges, limits):
         *_, (least, most) = around.ends(level.pieces(reach.parts))
@@ -67,8 +67,8 @@ def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
         table, known = village(seed, 3)
         rounder = Rounder(known)
         limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-        reach = Reach(rounder.exchanges)
-        around = Surroundings(reach, table.margin(NAMES).counts[:, : known.free].ravel(), [(0, 1)])
+        reach = ExchangeGraph(rounder.exchanges)
+        around = ExchangeNeighbourhood(reach, table.margin(NAMES).counts[:, : known.free].ravel(), [(0, 1)])
         width, rng = around.pooled.shape[1], np.random.default_rng(seed)
         for level in levels(known, rounder.ranges, limits):
             parts = level.pieces(reach.parts)
@@ -89,7 +89,7 @@ def test_perturbed_profiles_lead_to_tables_that_fit_and_show_more(seed: int, opt
     show(checked, known.listed(tables[0]))
     before = open_cells(checked)
     shares: list[float] = []
-    reach, generator = Reach(rounder.exchanges), np.random.default_rng(seed)
+    reach, generator = ExchangeGraph(rounder.exchanges), np.random.default_rng(seed)
     perturb_and_repair(checked, known, reach, rounder.round, tables, generator, shares.append)
     assert 0 < len(shares) <= EFFORT.perturbations and shares == sorted(shares) and 0 == shares[0] <= shares[-1] < 1
     assert all(known.admits(counts) for counts in tables)

@@ -11,7 +11,7 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual
 from safemargin.bounds.conflict import FRACTIONS
-from safemargin.bounds.duals import DualProgram, Facts, Goal
+from safemargin.bounds.duals import DualObjective, DualProgram, Facts
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.pooled import pooled
 from safemargin.bounds.programs import nearby, program_budget, program_of
@@ -69,7 +69,7 @@ def test_a_rounded_proof_that_leaves_a_count_unlimited_is_mended() -> None:
     known = known_of(*two_way([4, 9], [6, 7]))
     facts = Facts(known)
     for place, least in zip(range(4), (4, 4, 6, 7), strict=True):
-        goal, empty = Goal(np.array([place]), 1, 0), Dual(7)
+        goal, empty = DualObjective(np.array([place]), 1, 0), Dual(7)
         assert facts.limit(goal, empty) is None
         assert facts.limit(goal, DualProgram(facts)._mended(goal, empty)) == least
 

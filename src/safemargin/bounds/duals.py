@@ -26,7 +26,7 @@ SAFE = 2**62
 
 
 @dataclass(frozen=True)
-class Goal:
+class DualObjective:
     """`way * sum(x[places])`, to be limited from above by `wanted`; `way` is 1 or -1."""
 
     places: IntArray
@@ -42,12 +42,14 @@ class UpperLimit:
     dual: Dual
 
 
-def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> Goal:
+def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> DualObjective:
     """What has to be limited for one end of one target."""
     a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
     way = int(targets.sign[target]) * (1 if upwards else -1)
     offset = int(targets.offset[target])
-    return Goal(np.asarray(targets.matrix.indices[a:b], dtype=np.int64), way, end - offset if upwards else offset - end)
+    return DualObjective(
+        np.asarray(targets.matrix.indices[a:b], dtype=np.int64), way, end - offset if upwards else offset - end
+    )
 
 
 class Facts:
@@ -63,7 +65,7 @@ class Facts:
         caps = int(known.high[self.capped].sum()) + (0 if known.people is None else int(known.people.sum()))
         self.reach = caps + int(known.upper[self.limited].sum()) + int(known.lower.sum()) + 1
 
-    def limit(self, goal: Goal, dual: Dual) -> int | None:
+    def limit(self, goal: DualObjective, dual: Dual) -> int | None:
         """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
         known, times = self.known, dual.denominator
         top = max(times, _largest(dual.rows), _largest(dual.people))
@@ -118,7 +120,7 @@ class Shortcuts:
     def _per_row(self, values: IntArray) -> IntArray:
         return np.asarray(self.facts.rows @ values, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> UpperLimit | None:
+    def prove(self, goal: DualObjective) -> UpperLimit | None:
         """The best proof of this kind."""
         best: UpperLimit | None = None
         for dual in self._from_above(goal) if goal.way > 0 else self._from_below(goal):
@@ -129,13 +131,13 @@ class Shortcuts:
                     break
         return best
 
-    def _around(self, goal: Goal) -> IntArray:
+    def _around(self, goal: DualObjective) -> IntArray:
         """Rows that all variables of the goal stand in."""
         touched = self.facts.by_variable[goal.places].indices
         rows, times = np.unique(touched, return_counts=True)
         return np.asarray(rows[times == len(goal.places)], dtype=np.int64)
 
-    def _from_above(self, goal: Goal) -> Iterator[Dual]:
+    def _from_above(self, goal: DualObjective) -> Iterator[Dual]:
         known = self.facts.known
         rows = self._around(goal)
         rows = rows[self.facts.limited[rows]]
@@ -145,7 +147,7 @@ class Shortcuts:
             yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // known.free).tolist(), 1))
         yield self._ceilings(goal.places, {})
 
-    def _from_below(self, goal: Goal) -> Iterator[Dual]:
+    def _from_below(self, goal: DualObjective) -> Iterator[Dual]:
         known = self.facts.known
         yield Dual()
         touched, times = np.unique(self.facts.by_variable[goal.places].indices, return_counts=True)
@@ -178,7 +180,7 @@ class DualProgram:
         self.solver = solver_of(form_of(joint_rows(facts.known), facts.known.low, facts.known.high), PRIMAL)
         self.last = np.zeros(0, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> tuple[UpperLimit | None, FloatArray | None]:
+    def prove(self, goal: DualObjective) -> tuple[UpperLimit | None, FloatArray | None]:
         """The best proof that rounded duals give, and the table where the program has its optimum."""
         places = np.unique(np.r_[self.last, goal.places]).astype(np.int32)
         cost = np.zeros(self.facts.known.size)
@@ -225,7 +227,7 @@ class DualProgram:
                 rows[row] = number
         return Dual(denominator, rows, people)
 
-    def _mended(self, goal: Goal, dual: Dual) -> Dual:
+    def _mended(self, goal: DualObjective, dual: Dual) -> Dual:
         """Where rounding left a variable without a cap to be limited, a row that limits it takes a little more."""
         facts = self.facts
         rest = np.zeros(facts.known.size, dtype=np.int64)

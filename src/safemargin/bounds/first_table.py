@@ -1,7 +1,7 @@
 """One integer table that satisfies all facts: where a search starts that needs no other."""
 
 from safemargin.bounds.effort import SEED
-from safemargin.bounds.mend import Mender, can_mend
+from safemargin.bounds.mend import MarginRepair, can_mend
 from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
@@ -22,5 +22,5 @@ def some_table(known: System) -> IntArray | None:
     if counts is None and can_mend(rounder.ranges, rounder.exchanges):  # what exchanges miss elsewhere takes long
         generator = numpy_generator(SEED + 9)
         values = program_of(known, *propagate(known)).vertex(generator.standard_normal(known.size))
-        counts = Mender(known, rounder.exchanges, rounder.least, generator).mend(rounder.near(values))
+        counts = MarginRepair(known, rounder.exchanges, rounder.least, generator).mend(rounder.near(values))
     return counts

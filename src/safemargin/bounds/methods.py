@@ -12,7 +12,7 @@ from safemargin.bounds.cells import direction, wanted_changes, with_rest
 from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.grid import junction
-from safemargin.bounds.mend import Mender, attain_by_mending, can_mend
+from safemargin.bounds.mend import MarginRepair, attain_by_mending, can_mend
 from safemargin.bounds.programs import (
     attain_by_programs,
     is_many_cycles,
@@ -234,7 +234,7 @@ def _pull(task: Certifying) -> None:
 def _mend(task: Task) -> None:
     assert isinstance(task, Certifying)
     if not task.failed and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
-        mender = Mender(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
+        mender = MarginRepair(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
         attain_by_mending(mender, task.levels, task.rounder.near, task.program, task.take)
         if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
             task.exchange(task.tables)

@@ -26,7 +26,7 @@ NOWHERE = np.zeros(0, dtype=np.int64)
 Report = Callable[[], None]
 
 
-class Near:
+class LocalMip:
     """Integer programs over the tables of one system that lie close to a real-valued one."""
 
     def __init__(self, program: Program) -> None:
@@ -66,7 +66,7 @@ class Near:
         return add_sum(self.solver, open_places, np.ones(len(open_places)), float(value))
 
 
-class Shift:
+class L1Repair:
     """The least change of an integer table that brings some of its counts to a given sum.
 
     Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
@@ -119,13 +119,13 @@ class Shift:
         return moved
 
 
-class Attainment:
+class TightnessSearch:
     """The search for integer tables at the open ends of all targets."""
 
     def __init__(self, known: System, search: Search, program: Program, report: Report) -> None:
         self.known, self.search, self.program, self.report = known, search, program, report
         self.generator = numpy_generator(SEED)
-        self.near, self.shift = Near(program), Shift(program, self.generator)
+        self.near, self.shift = LocalMip(program), L1Repair(program, self.generator)
         self.tables: list[IntArray] = []
         self.sums: list[IntArray] = []
 
@@ -252,7 +252,7 @@ def nearby(
 def near_optimum(known: System, program: Program, seed: int) -> IntArray | None:
     """An integer table near some vertex, if there is one; a random objective avoids the degenerate ones."""
     optimum = program.maximise(numpy_generator(seed).standard_normal(known.size))
-    counts = Near(program).find(optimum.values)
+    counts = LocalMip(program).find(optimum.values)
     return counts if counts is not None and known.admits(counts) else None
 
 
@@ -271,7 +271,7 @@ def attain_by_programs(
                 _harvest(known, search, best.values)
                 report()
     if whole and search.unsettled():
-        Attainment(known, search, program, report).run()
+        TightnessSearch(known, search, program, report).run()
     search.method[~search.attained & ~search.wide & (search.method < LINEAR)] = LINEAR
 
 

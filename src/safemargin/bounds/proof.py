@@ -19,7 +19,7 @@ from safemargin.bounds.certificate import (
 from safemargin.bounds.duals import DualProgram, Facts, Shortcuts, UpperLimit, goal_of
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.programs import Attainment, program_of
+from safemargin.bounds.programs import TightnessSearch, program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import WHOLE, Search, Targets
 from safemargin.bounds.system import System, integer_table
@@ -75,7 +75,7 @@ def prove(
         if search.unsettled():
             hopeful = np.ones(len(lower), dtype=bool) if attained is None else attained
             program = program_of(known, search.low, search.high)
-            Attainment(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
+            TightnessSearch(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
     except KeyboardInterrupt:
         if WHOLE.get():
             raise

@@ -15,7 +15,7 @@ from safemargin.bounds.programs import (
     program_of,
 )
 from safemargin.bounds.propagate import grids
-from safemargin.bounds.reach import Reach, attain_by_exchanges
+from safemargin.bounds.reach import ExchangeGraph, attain_by_exchanges
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import Search
 from safemargin.bounds.solver import Program
@@ -26,7 +26,7 @@ from safemargin.core import IntArray, Limits, Progress, no_progress
 
 
 @dataclass(eq=False)
-class Question(ABC):
+class InferenceTask(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
     known: System
@@ -70,7 +70,7 @@ class Question(ABC):
 
 
 @dataclass(eq=False)
-class Bounding(Question):
+class Bounding(InferenceTask):
     """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
 
     search: Search
@@ -95,7 +95,7 @@ class Bounding(Question):
 
 
 @dataclass(eq=False)
-class Certifying(Question):
+class Certifying(InferenceTask):
     """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
 
     levels: list[Level]
@@ -113,9 +113,9 @@ class Certifying(Question):
         return open_cells(self.levels)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> ExchangeGraph:
         """What single exchanges lead to."""
-        return Reach(self.rounder.exchanges)
+        return ExchangeGraph(self.rounder.exchanges)
 
     @property
     def is_hopeless(self) -> bool:

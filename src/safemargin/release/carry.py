@@ -20,7 +20,7 @@ from safemargin.release.witnesses import (
     NOISE,
     NOT_FOUND,
     NOT_SHOWN_BY_SETS,
-    Carried,
+    WitnessBundle,
     changes_between,
     in_order,
     listed_tables,
@@ -34,12 +34,12 @@ def carried_by(
     plan: Plan,
     publication: Publication,
     fields: Mapping[str, Any],
-) -> Carried | str:
+) -> WitnessBundle | str:
     """The witnesses of a release for its auditors, or why there are none.
 
-    They follow from the release, the roll and the rule (`Reasons` and `certify` read nothing else, and a test has other
-    true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow
-    from that too, and would disclose it to every auditor who has the roll.
+    They follow from the release, the roll and the rule (`ExplanationSearch` and `certify` read nothing else, and a test
+    has other true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they
+    follow from that too, and would disclose it to every auditor who has the roll.
     """
     if plan.guarantees or slack_of(table):
         return NOISE
@@ -61,13 +61,13 @@ def carried_by(
         tables = listed_tables(same or only_table(known), known, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = Carried(table.schema, project.protect, project.wanted, held, tables, plan.parts)
+    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.parts)
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
 def _completed(
-    carried: Carried, publication: Publication, onlooker: Onlooker, plan: Plan, fields: Mapping[str, Any]
-) -> Carried | str:
+    carried: WitnessBundle, publication: Publication, onlooker: Onlooker, plan: Plan, fields: Mapping[str, Any]
+) -> WitnessBundle | str:
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
     parts = [merged_margin(first, axis, groups) for axis, groups in carried.parts]
@@ -94,12 +94,12 @@ def _completed(
         moves.append((start, changes_between(carried.tables[start].counts, listed)))
     if shown.count_missing():
         return NOT_FOUND
-    return Carried(
+    return WitnessBundle(
         carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.parts, tuple(moves)
     )
 
 
-def _rows_in(carried: Carried, known: System) -> IntArray:
+def _rows_in(carried: WitnessBundle, known: System) -> IntArray:
     """The row of the roll of every profile of a system."""
     axes = [carried.schema.axes[carried.schema.names.index(name)] for name in known.axes]
     columns = [carried.schema.names.index(name) for name in known.axes]

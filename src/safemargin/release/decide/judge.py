@@ -43,7 +43,7 @@ from safemargin.core import (
 from safemargin.release.decide.readings import readings, shown_counts, shown_groups
 from safemargin.release.decide.rule import Candidate, join
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import Split, population, slack_of
+from safemargin.release.decide.split import AxisPartition, population, slack_of
 
 READINGS = "readings of totals that disagree"
 """What the certificate calls the number of ways in which sealed totals were reconciled."""
@@ -124,7 +124,7 @@ FEW = 1_000
 """One of so many cells may be proved by a fractional table only; the certificate says how many are."""
 
 
-class Judge:
+class SafetyOracle:
     """Tests choices of margins on top of tables that are published anyhow, against every onlooker.
 
     More tables only narrow what is possible. So what discloses an answer does so with more (`exposed`), and what is
@@ -272,7 +272,7 @@ MOST_CROSSED = 200_000
 """Combinations of groups of three axes or more that are looked at one by one."""
 
 
-def certify_by_sizes(table: Table, splits: Sequence[Split], limits: Limits) -> Proof:
+def certify_by_sizes(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> Proof:
     """The certificate against somebody who knows the sizes of groups at most, not who is in two of them.
 
     Each axis by itself is a system with a known roll. Of a cell of several axes the number of people is unknown, and
@@ -301,7 +301,7 @@ def certify_by_sizes(table: Table, splits: Sequence[Split], limits: Limits) -> P
     return Proof(tuple(exposed), {"groups and combinations": checked}, linear, undecided)
 
 
-def _crossed(table: Table, splits: Sequence[Split], limits: Limits) -> list[Exposed]:
+def _crossed(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> list[Exposed]:
     """Cells of several axes whose count is known to within tau, or whose share lies outside the limits."""
     totals = table.totals
     silent = int(table.people(()).counts.sum()) - int(totals.sum())
