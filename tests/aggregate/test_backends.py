@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from safemargin.aggregate.backends import BACKENDS, PRIME, Shamir, Shares, make_backend
-from safemargin.aggregate.views import coalition_learns, views
+from safemargin.aggregate.party_views import coalition_learns, views
 from safemargin.core import InputError, IntArray
 
 MASKED = [name for name, backend in BACKENDS.items() if not backend.proves]

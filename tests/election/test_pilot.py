@@ -19,12 +19,12 @@ import pytest
 import evidence
 from safemargin.core import Generator, numpy_generator
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_tokens, send
-from safemargin.election.manifest import KnownElection
-from safemargin.election.rehearse import Crowd, PartyProcesses, close_all, count_all, made_up_roll, read_codes, set_up
+from safemargin.election.manifests import KnownElection
+from safemargin.election.rehearsal import Crowd, PartyProcesses, close_all, count_all, made_up_roll, read_codes, set_up
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan, plan_text
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError, shipped_texts
 
