@@ -66,7 +66,7 @@ def home(module: str, name: str) -> str:
 
 @cache
 def names_given(face: Path) -> dict[str, str]:
-    """The module of each name that a package gives, by the stub that `lazy_loader` reads; nothing where there is none."""
+    """The module of each name that a package gives: by the stub that `lazy_loader` reads."""
     if not face.is_file() or face.parent.name == "safemargin":
         return {}
     tree = ast.parse(face.read_text(encoding="utf-8"))

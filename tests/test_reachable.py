@@ -15,13 +15,14 @@ from safemargin.election.rehearsal import STARTER
 from safemargin.election.service import CLASSES
 from safemargin.web.workbench import SERVER
 
+SOURCE = Path(__file__).parent.parent / "src"
+
 
 def function_of(value: object) -> Any:
     """The function behind a package that is called like one."""
     return inspect.unwrap(value) if isinstance(value, CallablePackage) else value
 
 
-SOURCE = Path(__file__).parent.parent / "src"
 PUBLIC = [function_of(getattr(safemargin, name)) for name in safemargin.__all__]
 SPACES = [value for value in PUBLIC if isinstance(value, ModuleType)]
 ENTRANCES = [

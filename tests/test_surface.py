@@ -18,8 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import safemargin
-from safemargin.cli import COMMANDS as MENU
-from safemargin.cli import app
+from safemargin.cli import COMMANDS as MENU, app
 from test_reachable import function_of, modules
 
 ROOT = Path(__file__).parent.parent

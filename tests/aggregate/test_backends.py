@@ -5,8 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
 from safemargin.aggregate.backends import BACKENDS, PRIME, Shamir, Shares, make_backend

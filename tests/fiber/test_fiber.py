@@ -16,8 +16,7 @@ from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
 from evidence import EVERYTHING, seeds
 from safemargin.bounds.build import build_system
-from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension
-from safemargin.bounds.fiber_count import tables as chunks
+from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension, tables as chunks
 from safemargin.bounds.fiber_equations import Equations, components
 from safemargin.bounds.fiber_listing import TableSearch, count_by_grid
 from safemargin.bounds.fiber_sample import _basis, _solve, chain, reach

@@ -1,11 +1,3 @@
-from .api import attack as attack
-from .api import privacy as privacy
-from .api import rehearse as rehearse
-from .api import structure as structure
-from .api import views as views
-from .run import collect as collect
-from .run import key as key
-from .run import plan as plan
-from .run import serve as serve
-from .run import submit as submit
+from .api import attack as attack, privacy as privacy, rehearse as rehearse, structure as structure, views as views
+from .run import collect as collect, key as key, plan as plan, serve as serve, submit as submit
 from .sum import sum as sum

@@ -21,8 +21,7 @@ from safemargin.election.receipts import ANOTHER, DROPPED, ENROLLED, judge_objec
 from safemargin.election.rehearsal import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal, ElectionStatus, number_text
 from safemargin.election.secret import Secret
-from safemargin.election.service import KEYS, open_role
-from safemargin.election.service import serve as serve_role
+from safemargin.election.service import KEYS, open_role, serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
 from safemargin.election.state import AWAY, election_status
 from safemargin.election.voting_page import Page, serve_page
