@@ -66,8 +66,8 @@ def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Pro
     # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
     for onlooker in [each for each in rule.onlookers if not each.facts]:
         if onlooker.composition(rule.table.schema.names) == "joint":
-            known = build_system(tables, onlooker, rule.slack)
-            exposed = join(exposed, certify(known, limits, quick=True))
+            system = build_system(tables, onlooker, rule.slack)
+            exposed = join(exposed, certify(system, limits, quick=True))
         if onlooker.past is not None:
             exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
     return exposed
@@ -140,16 +140,16 @@ class ExplanationSearch:
         """
         schema = self.rule.table.schema
         seen = {axis.name: axis.categories for axis in schema.axes}
-        known = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
-        found = some_table(known)
+        system = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
+        found = some_table(system)
         if found is None:
             raise ContradictionError("no table was found that agrees with the release")
-        counts, votes = known.listed(found), []
+        counts, votes = system.listed(found), []
         for axis in schema.axes:
-            column = known.axes.index(axis.name)
-            codes = np.array([axis.index[category] for category in known.categories[column]])
+            column = system.axes.index(axis.name)
+            codes = np.array([axis.index[category] for category in system.categories[column]])
             votes.append(np.zeros((len(axis.categories), counts.shape[1]), dtype=np.int64))
-            np.add.at(votes[-1], codes[known.codes[:, column]], counts)
+            np.add.at(votes[-1], codes[system.codes[:, column]], counts)
         return votes
 
     @cached_property
