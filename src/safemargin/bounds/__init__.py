@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         sides_of_totals,
         totals_of,
     )
-    from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof
+    from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof, RelativeWidths
     from safemargin.bounds.extremes import OPTION, Extremes, bound_cell, extremes_document, extremes_parts, short_words
     from safemargin.bounds.fiber_equations import Equations, steps
     from safemargin.bounds.fiber_listing import TableSearch

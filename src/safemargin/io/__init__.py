@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from safemargin.io.reading.table import ReadAxis, ReadTable, TableForm
     from safemargin.io.reading.values import MONEY
     from safemargin.io.reading.words import doubt_lines, reading_document, reading_lines, reading_words
-    from safemargin.io.reading.write import AS_CSV, can_write_back, is_typed, tidy_back, write_back
+    from safemargin.io.reading.write import AS_CSV, can_write_back, is_typed, read_again, tidy_back, write_back
     from safemargin.io.respelled import SpellingWarning, respelled, respelled_frame
     from safemargin.io.rows import (
         AMOUNTS,

@@ -6,6 +6,7 @@ whoever is dropped are binomial. So n squared steps are enough.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -48,29 +49,37 @@ class Stv(Rule):
         """Where whoever is dropped has, every time, at least two votes fewer than anybody else."""
         return self._count_rounds(sums)[1]
 
-    def _count_rounds(self, sums: IntArray) -> tuple[IntArray, BoolArray]:
-        """Who wins, and whether no drop was close. Elections with the same candidates standing go together."""
-        offsets, start = {}, 0
+    @cached_property
+    def _columns(self) -> IntArray:
+        """By the set of candidates still standing (a number in base two) and candidate: the column of the sums.
+
+        Whoever is not standing has the column behind the last.
+        """
+        columns = np.full((1 << self.candidates, self.candidates), sum(map(len, self._standing())), dtype=np.int64)
+        start = 0
         for standing in self._standing():
-            offsets[standing] = start
+            columns[sum(1 << c for c in standing), list(standing)] = range(start, start + len(standing))
             start += len(standing)
-        winners, sure = np.zeros(len(sums), dtype=np.int64), np.ones(len(sums), dtype=bool)
-        waiting = [(tuple(range(self.candidates)), np.arange(len(sums)))]
-        while waiting:
-            standing, rows = waiting.pop()
-            if len(standing) == 1:
-                winners[rows] = standing[0]
-                continue
-            columns = slice(offsets[standing], offsets[standing] + len(standing))
-            tops = sums[rows, columns] if len(rows) < len(sums) else sums[:, columns]
-            forward = self.drop_first and len(standing) > 2
-            dropped = np.argmin(tops, axis=1) if forward else len(standing) - 1 - np.argmin(tops[:, ::-1], axis=1)
+        return columns
+
+    def _count_rounds(self, sums: IntArray) -> tuple[IntArray, BoolArray]:
+        """Who wins, and whether no drop was close.
+
+        All elections drop one candidate per round, whoever is still standing in each: m - 1 steps for all of them,
+        where a step for every set of candidates that is met would be up to 2^m.
+        """
+        never = np.iinfo(np.int64).max // 2  # more first places than anybody has: not standing
+        padded = np.concatenate([sums, np.full((len(sums), 1), never)], axis=1)
+        standing = np.full(len(sums), (1 << self.candidates) - 1)
+        sure = np.ones(len(sums), dtype=bool)
+        for left in range(self.candidates, 1, -1):
+            tops = np.take_along_axis(padded, self._columns[standing], axis=1)
+            forward = self.drop_first and left > 2
+            dropped = np.argmin(tops, axis=1) if forward else self.candidates - 1 - np.argmin(tops[:, ::-1], axis=1)
             fewest = np.partition(tops, 1, axis=1)
-            sure[rows] &= fewest[:, 1] - fewest[:, 0] > 1
-            for column in range(len(standing)):
-                if len(rest := rows[dropped == column]):
-                    waiting.append((standing[:column] + standing[column + 1 :], rest))
-        return winners, sure
+            sure &= fewest[:, 1] - fewest[:, 0] > 1
+            standing ^= 1 << dropped
+        return np.asarray(np.log2(standing).astype(np.int64)), sure
 
     def winner(self, votes: Sequence[Ranking], counts: Sequence[int]) -> int:
         """Who wins, counted round by round: many candidates have too many sets for a table."""

@@ -47,6 +47,9 @@ points that it is drawn around. Where points decide, every tie of two candidates
 many to be sure."""
 MAX_RESULTS = 400_000_000
 """Results that are computed for the upper end over all votes, times the sums of the rule."""
+FEW_PER_KIND = 8
+MAX_VOTES_DRAWN = 1_000_000
+"""Votes that are drawn one by one and held at once, where there are at most so many of each kind."""
 FEWEST_DRAWS = 2_000
 PAIRS = 500
 """Votes that are compared with all others together."""
@@ -250,7 +253,7 @@ def _draw(
     sizes = np.bincount(which, minlength=len(points)).tolist()
     adds, logs = kinds.adds.astype(np.float64), np.log(np.array(points)).T
     if len(kinds) <= voters:
-        counts = np.concatenate([generator.multinomial(voters, p, size=n) for p, n in zip(points, sizes, strict=True)])
+        counts = np.concatenate([_counts(generator, voters, p, n) for p, n in zip(points, sizes, strict=True)])
         sums, log_mass = counts.astype(np.float64) @ adds, counts @ logs
     else:  # vote by vote: most kinds have no vote, and their counts would be a long row of zeros
         counts = None
@@ -263,6 +266,25 @@ def _draw(
     ratio: FloatArray = np.exp(log_mass[:, 0] - np.logaddexp.reduce(log_mass, axis=1)) * len(points)
     # floating point is quick, and exact for integers of this size
     return np.rint(sums).astype(np.int64) + kinds.offset, counts, ratio
+
+
+def _counts(generator: Generator, voters: int, shares: FloatArray, size: int) -> IntArray:
+    """How often each kind of vote is cast in `size` elections.
+
+    A multinomial draw takes a binomial per kind. Where all kinds are equally likely and there are few voters for each,
+    it is quicker to draw every vote and to count: the law is the same.
+    """
+    kinds = len(shares)
+    if shares.min() < shares.max() or voters > FEW_PER_KIND * kinds:
+        return np.asarray(generator.multinomial(voters, shares, size=size))
+    counts = np.empty((size, kinds), dtype=np.int64)
+    rows = max(MAX_VOTES_DRAWN // voters, 1)
+    for start in range(0, size, rows):
+        some = min(rows, size - start)
+        votes = generator.integers(kinds, size=(some, voters), dtype=np.int32)
+        votes += (np.arange(some, dtype=np.int32) * kinds)[:, None]
+        counts[start : start + some] = np.bincount(votes.ravel(), minlength=some * kinds).reshape(some, kinds)
+    return counts
 
 
 def _law(shares: FloatArray) -> Callable[[Generator, int], IntArray]:
