@@ -18,6 +18,7 @@ from .exposure import (
     Exposure as Exposure,
     Possible as Possible,
     Proof as Proof,
+    RelativeWidths as RelativeWidths,
 )
 from .extremes import (
     OPTION as OPTION,

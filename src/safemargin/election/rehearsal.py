@@ -202,7 +202,7 @@ def made_up_roll(plan: ElectionPlan, voters: int, generator: Generator) -> dict[
     }
 
 
-class Crowd:
+class SimulatedVoters:
     """Made-up people with wallets in memory: each enrols, answers and casts in one visit."""
 
     def __init__(self, election: KnownElection, codes: Mapping[str, str], ask: Ask, generator: Generator) -> None:
@@ -323,7 +323,7 @@ def _conduct(
     parties.run(board, "publish", folder / board, "--approvals", folder / "drop")
     codes = folder / registrar / "codes.csv"
     parties.run(registrar, "letters", folder / registrar, "--roll", folder / "roll.csv", "--codes", codes)
-    crowd = Crowd(election, read_codes(codes), people, generator)
+    crowd = SimulatedVoters(election, read_codes(codes), people, generator)
     with killing(parties, generator, kill) as first:
         crowd.vote(progress)
     with killing(parties, generator, kill) as second:

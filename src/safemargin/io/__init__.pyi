@@ -87,6 +87,7 @@ from .reading.write import (
     AS_CSV as AS_CSV,
     can_write_back as can_write_back,
     is_typed as is_typed,
+    read_again as read_again,
     tidy_back as tidy_back,
     write_back as write_back,
 )
