@@ -17,7 +17,8 @@ from safemargin.release.project import Project
 from safemargin.ui import Grid, Headline, Section
 from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
-from safemargin.web.bench import Bench, Place
+from safemargin.web.bench import Bench
+from safemargin.web.place import Place
 from safemargin.web.jobs import Job
 from safemargin.web.screens.check import audit_parts, corrections, reading_parts
 from safemargin.web.workbench import open_workbench

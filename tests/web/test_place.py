@@ -8,7 +8,7 @@ import pytest
 
 from safemargin.core import InputError
 from safemargin.release.project import Project
-from safemargin.web.bench import Place
+from safemargin.web.place import Place
 from safemargin.web.edit import set_keys
 from test_golden import FILES
 
