@@ -54,10 +54,8 @@ SCRATCH, PAGE = "safemargin-workbench-", "open.html"
 """The private folder of a workbench, and the page in it that a browser is started with."""
 LONGEST = 4 << 20
 """Bytes of a form; a project file is one field of it."""
-FRAMED = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}' 'sha256-{}'; frame-ancestors 'self'; "
-    "sandbox allow-scripts"
-)
+FRAMED = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; frame-ancestors 'self'; sandbox allow-scripts"
+REPORT_SCRIPTS = ("page.js", "counts.js", "check.js")
 """The policy of a page that a screen shows in a frame: it may run the scripts of reports, and nothing else."""
 
 
@@ -189,7 +187,8 @@ class App:
 def _framed(path: Path) -> Response:
     """A file as it is; a page may run the script of reports, in a world of its own."""
     kind = mimetypes.types_map.get(path.suffix, "text/plain")
-    headers = {"content-security-policy": FRAMED.format(script()[1], script("check.js")[1])}
+    scripts = " ".join(f"'sha256-{script(name)[1]}'" for name in REPORT_SCRIPTS)
+    headers = {"content-security-policy": FRAMED.format(scripts)}
     return Response(path.read_bytes(), media_type=kind if kind == "text/html" else "text/plain", headers=headers)
 
 

@@ -109,10 +109,10 @@ class Job:
         }
 
 
-def _kept(job: Job) -> bytes:
+def _kept(job: Job, state: str) -> bytes:
     """A job as it is kept beside its project."""
-    values = {name: getattr(job, name) for name in ("title", "link", "back", "state", "message", "seconds", "moment")}
-    values |= {"arguments": list(job.arguments), "warnings": job.warnings, "document": job.document}
+    values = {name: getattr(job, name) for name in ("title", "link", "back", "message", "seconds", "moment")}
+    values |= {"state": state, "arguments": list(job.arguments), "warnings": job.warnings, "document": job.document}
     content = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
     return content if len(content) <= LARGEST else json.dumps({**values, "document": None}).encode()
 
@@ -163,16 +163,16 @@ class Jobs:
         """Jobs that ended while nobody looked."""
         return [job for job in self.jobs.values() if job.state in ENDED and not job.seen]
 
-    def _keep(self, job: Job) -> None:
+    def _keep(self, job: Job, state: str) -> None:
         """Write a job that ended beside its project; where that fails, it is remembered until the workbench ends."""
-        if job.store is None or job.state == "cancelled":
+        if job.store is None or state == "cancelled":
             return
         with suppress(OSError, OutputError):
             job.store.mkdir(0o700, exist_ok=True)
             names = {path.name for path in job.store.glob("job-*.json")}
             number = next(n for n in range(1, len(names) + 2) if f"job-{n}.json" not in names)
             number = max([number, *(int(n[4:-5]) + 1 for n in names if n[4:-5].isdecimal())])
-            write_whole(job.store / f"job-{number}.json", _kept(job), 0o600)
+            write_whole(job.store / f"job-{number}.json", _kept(job, state), 0o600)
             for old in sorted(names, key=natural_order)[: max(0, len(names) + 1 - KEPT)]:
                 (job.store / old).unlink(missing_ok=True)
 
@@ -258,8 +258,8 @@ class Jobs:
             except InputError as error:
                 state, job.message = "failed", str(error)
         job.document = None if job.arguments[0] == "release" else job.document  # it is in the folder of the run
+        self._keep(job, state)
         job.state = state
-        self._keep(job)
 
     def cancel(self) -> None:
         """Interrupt the job at work, as Ctrl-C does, and wait until it has tidied up."""

@@ -14,6 +14,7 @@ from safemargin.history.folders import PUBLISHED
 from safemargin.io import CONFIDENTIAL, hash_bytes, read_bytes, read_json, write_whole
 from safemargin.release.inputs import Inputs, read_inputs
 from safemargin.release.project import Project
+from safemargin.release.question_inputs import read_questions
 from safemargin.web.edit import set_axis, set_keys, without
 
 PROJECT = "project.toml"
@@ -49,7 +50,7 @@ class PastRun:
     @property
     def exact(self) -> set[str]:
         """Groups that are published exactly, by name."""
-        return {_label(cell["cell"]) for cell in self.document["cells"] if cell["action"] == "exact" and cell["cell"]}
+        return {_label(cell) for cell in self.document["cells"] if cell["action"] == "exact" and cell["cell"]}
 
     def is_of(self, project: Path) -> bool:
         """Whether it was made from this project as it is."""
@@ -78,8 +79,9 @@ def copy_of(name: str) -> str:
     return f"# A copy of {name}, to try something\n"
 
 
-def _label(cell: dict[str, str]) -> str:
-    return ", ".join(f"{axis} {name}" for axis, name in cell.items())
+def _label(decided: dict[str, Any]) -> str:
+    group = ", ".join(f"{axis} {name}" for axis, name in decided["cell"].items())
+    return f"{decided['question']}: {group}" if "question" in decided else group
 
 
 class Place:
@@ -88,7 +90,7 @@ class Place:
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.RLock()
         self._runs: dict[Path, PastRun] = {}
-        self._inputs: tuple[object, Inputs] | None = None
+        self._inputs: tuple[object, Mapping[str, Inputs]] | None = None
         self.folder, self.project, self.data = Path.cwd(), None, None  # type: tuple[Path, Path | None, Path | None]
         self.open(path or Path())
 
@@ -161,12 +163,17 @@ class Place:
         """What changes when the project or a file that it reads does."""
         return (self.text, *map(stamp, _files(self.load())))
 
-    def inputs(self) -> Inputs:
-        """The data of the project, tabulated; read again only where a file changed."""
+    def inputs(self, question: str = "") -> Inputs:
+        """The data of the project, tabulated, of one question or the first; read again only where a file changed."""
+        each = self.each_question()
+        return each.get(question) or next(iter(each.values()))
+
+    def each_question(self) -> Mapping[str, Inputs]:
+        """The data of every question; of the only one under an empty name."""
         with self._lock:
             project, key = self.load(), self.key()
             if self._inputs is None or self._inputs[0] != key:
-                self._inputs = key, read_inputs(project)
+                self._inputs = key, _read(project)
             return self._inputs[1]
 
     def is_newer(self, run: PastRun) -> bool:
@@ -223,6 +230,14 @@ class Place:
         """The name, or the first one with a number that no folder here has."""
         numbers = [name, *(f"{name}-{number}" for number in range(2, 1000))]
         return next(each for each in numbers if not (self.folder / each).exists())
+
+
+def _read(project: Project) -> Mapping[str, Inputs]:
+    if project.data is None or not project.data.has_questions:
+        return {"": read_inputs(project)}
+    found = read_questions(project)
+    asked = zip(found.battery.questions, found.each, strict=True)
+    return {question.name: replace(each, notes=found.battery.notes) for question, each in asked}
 
 
 def _files(project: Project, ledger: bool = True) -> list[Path]:

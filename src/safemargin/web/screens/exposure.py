@@ -29,26 +29,30 @@ LISTED = 40
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The map of the two axes that are asked for, or else of the worst pair; and one cell of it."""
-    inputs = bench.place.inputs()
+    questions = list(bench.place.each_question())
+    question = given["question"] if given.get("question") in questions else questions[0]
+    inputs = bench.place.inputs(question)
     names = [axis.name for axis in sorted(inputs.table.schema.axes, key=lambda axis: len(axis.categories))]
-    pairs = _judged_pairs(bench, inputs, names)
+    pairs = _judged_pairs(bench, inputs, names, question)
     worst = next(((first, second) for first, second, _, _ in pairs), (names[0], names[-1]))
     rows = given["rows"] if given.get("rows") in names else worst[0]
     columns = given["columns"] if given.get("columns") in names else worst[1]
-    cells = _judge(bench, inputs, columns, rows)
+    cells = _judge(bench, inputs, columns, rows, question)
     exposed = [cell for cell in cells if cell.why]
     chosen = next((cell for cell in cells if cell.cell == _asked(given)), None)
     document = None if chosen is None else _found(bench, given, chosen)
-    here = {"rows": rows, "columns": columns}
+    here = {"rows": rows, "columns": columns, **({"question": question} if question else {})}
     context = {
         "title": "Map of exposed cells",
+        "questions": questions if question else [],
+        "question": question,
         "names": names,
         "rows": rows,
         "columns": columns,
         "found": f"{ui.plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
         "tiles": None,
         "parts": [],
-        "pairs": _pairs(pairs, len(list(combinations(names, 2)))) if len(names) > 2 else None,
+        "pairs": _pairs(pairs, len(list(combinations(names, 2))), question) if len(names) > 2 else None,
         "twin": _table(exposed, here) if exposed else "Nobody.",
         "everybody": ui.Fold(f"All {ui.plural(len(cells), 'cell')}", _table(cells, here)),
         "kinds": KINDS,
@@ -72,11 +76,11 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     return {**context, "tiles": _tiles(cells, rows, columns, listed_rows, listed_columns)}
 
 
-def _judge(bench: Bench, inputs: Inputs, columns: str, rows: str) -> list[ExposedCell]:
+def _judge(bench: Bench, inputs: Inputs, columns: str, rows: str, question: str) -> list[ExposedCell]:
     """Every cell of two axes, judged once as long as project and data stay the same."""
     axes = tuple(dict.fromkeys([columns, rows]))
     found: list[ExposedCell] = bench.remember(
-        (bench.place.key(), axes), lambda: judge(inputs.table, inputs.target, axes)
+        (bench.place.key(), axes, question), lambda: judge(inputs.table, inputs.target, axes)
     )
     return found
 
@@ -118,21 +122,26 @@ def _arguments(bench: Bench, cell: Mapping[str, str], option: str = "") -> list[
     return ["bound", bench.place.name, *named, *([f"--cell=option={option}"] if option else [])]
 
 
-def _judged_pairs(bench: Bench, inputs: Inputs, names: list[str]) -> list[tuple[str, str, int, int]]:
+def _judged_pairs(bench: Bench, inputs: Inputs, names: list[str], question: str) -> list[tuple[str, str, int, int]]:
     """Pairs of axes with their cells and how many would be exposed, the worst first; of many pairs the smallest."""
     sizes = {axis.name: len(axis.categories) for axis in inputs.table.schema.axes}
     pairs = sorted(combinations(names, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
     judged = []
     for first, second in pairs[:MOST_PAIRS]:
-        cells = _judge(bench, inputs, second, first)
+        cells = _judge(bench, inputs, second, first, question)
         judged.append((first, second, len(cells), sum(bool(cell.why) for cell in cells)))
     return sorted(judged, key=lambda pair: -pair[3] / max(pair[2], 1))
 
 
-def _pairs(judged: list[tuple[str, str, int, int]], total: int) -> ui.Part:
+def _pairs(judged: list[tuple[str, str, int, int]], total: int, question: str) -> ui.Part:
     """How many cells of each pair of axes would be exposed: where to drill down."""
+    asked = {"question": question} if question else {}
     rows = [
-        (ui.Link(f"{second} by {first}", f"map?{urlencode({'rows': first, 'columns': second})}"), cells, exposed)
+        (
+            ui.Link(f"{second} by {first}", f"map?{urlencode({'rows': first, 'columns': second, **asked})}"),
+            cells,
+            exposed,
+        )
         for first, second, cells, exposed in judged
     ]
     grid = ui.Grid(("pair of axes", "cells", "exposed if exact"), rows, total=total, sortable=True)

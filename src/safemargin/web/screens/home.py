@@ -1,6 +1,7 @@
 """Home: the three answers, the next step, and what was done so far."""
 
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from safemargin.release.init import init
 from safemargin.release.inputs import Inputs
 from safemargin.release.project import Project
 from safemargin.release.report.exposed import ExposedGroup, exposed
-from safemargin.ui import Answers, Headline, Paragraph, Part, cell_label, plural
+from safemargin.ui import Answers, Headline, Paragraph, Part, named_cell_label, plural
 from safemargin.web.bench import Bench, Given, Screen, WrongFields
 from safemargin.web.edit import set_keys
 from safemargin.web.place import PROJECT, PastRun
@@ -22,6 +23,8 @@ from safemargin.web.uploads import adopt, made_here, private_folder, remove_proj
 
 ESTIMATE = "Estimate, not certified."
 MOST_JOBS = 10
+MOST_QUESTIONS = 40
+"""Questions that an estimate looks at."""
 DEMO_PEOPLE = 50_000
 
 
@@ -64,24 +67,35 @@ def answers_of(run: PastRun) -> list[Part]:
 def estimate(bench: Bench) -> list[Part]:
     """What can be said before anything is decided: who would be exposed by exact tables."""
     try:
-        inputs = bench.place.inputs()
+        each = bench.place.each_question()
     except SafemarginError as error:
         return [Headline("unsound", "The data cannot be read as the project says.", str(error))]
-    seen = exposed(inputs.table, inputs.target, [wanted.axes for wanted in inputs.project.wanted])
-    return [Paragraph(ESTIMATE, "strong"), Answers(_estimated(inputs, seen))]
+    inputs, seen, question = bench.remember((bench.place.key(), "exposed"), lambda: _worst(each))
+    return [Paragraph(ESTIMATE, "strong"), Answers(_estimated(inputs, seen, question, len(each)))]
 
 
-def _estimated(inputs: Inputs, seen: ExposedGroup) -> list[tuple[str, str, str]]:
+def _worst(each: Mapping[str, Inputs]) -> tuple[Inputs, ExposedGroup, str]:
+    """The question in which exact tables would expose most people."""
+    judged = [
+        (inputs, exposed(inputs.table, inputs.target, [wanted.axes for wanted in inputs.project.wanted]), name)
+        for name, inputs in list(each.items())[:MOST_QUESTIONS]
+    ]
+    return max(judged, key=lambda one: one[1].people)
+
+
+def _estimated(inputs: Inputs, seen: ExposedGroup, question: str, questions: int) -> list[tuple[str, str, str]]:
     people = int(inputs.table.people(()).counts.sum())
     axes = ", ".join(f"{axis.name} ({len(axis.categories):,})" for axis in inputs.table.schema.axes)
-    named = [f"{cell_label(cell.cell)} ({cell.why})" for cell in seen.cells[:3]]
+    named = [f"{named_cell_label(cell.cell)} ({cell.why})" for cell in seen.cells[:3]]
     more = f" and {len(seen.cells) - 3:,} more" if len(seen.cells) > 3 else ""
     who = plural(seen.people, "person") + f" in {plural(len(seen.cells), 'group')}" if seen.cells else "Nobody by size"
     why = f"{'; '.join(named)}{more}." if named else "Every group is large enough and within the limits by itself."
+    where = f"In {question}, the question with most of them: " if question and named else ""
+    asked = f"{plural(questions, 'question')}, " if question else ""
     return [
         ("May I publish?", "Not decided yet", "Make a plan: it decides, proves and attacks."),
-        ("What is there?", plural(people, "person"), f"Counted by {axes}."),
-        ("Who would be exposed if you published everything?", who, why),
+        ("What is there?", asked + plural(people, "person"), f"Counted by {axes}."),
+        ("Who would be exposed if you published everything?", who, where + why),
     ]
 
 

@@ -228,7 +228,8 @@ def _axes(run: PastRun) -> ui.Part:
         (axis, sum(counts.values()), *(counts[action] or "-" for action in ACTIONS), ui.percent(kept / max(every, 1)))
         for (axis, counts), (kept, every) in zip(tally.items(), people.values(), strict=True)
     ]
-    columns = ("axis", "categories before", *ACTIONS, "people in exact groups")
+    before = "results before" if "questions" in run.document else "categories before"
+    columns = ("axis", before, *ACTIONS, "people in exact groups")
     return ui.Section("Before and after", ui.Grid(columns, rows))
 
 
@@ -236,11 +237,19 @@ def _groups(run: PastRun) -> ui.Part:
     """Groups that are not exact, with the reason; the exact ones fold away."""
     cells = [cell for cell in run.document["cells"] if cell["cell"]]
     rows = [
-        (_name(cell["cell"]), ", ".join(cell["cell"]), cell["people"], ui.Tag(cell["action"]), cell["reason"])
+        (
+            _name(cell["cell"]),
+            *([cell["question"]] if "question" in cell else []),
+            ", ".join(cell["cell"]),
+            cell["people"],
+            ui.Tag(cell["action"]),
+            cell["reason"],
+        )
         for cell in sorted(cells, key=lambda cell: cell["action"] == "exact")
     ]
-    changed = [row for row in rows if str(row[3]) != "exact"]
-    columns = ("group", "axis", "people", "published", "why")
+    changed = [row for row in rows if str(row[-2]) != "exact"]
+    question = ("question",) if "questions" in run.document else ()
+    columns = ("group", *question, "axis", "people", "published", "why")
     return ui.Section(
         "Groups that are not exact",
         ui.Grid(columns, changed, sortable=True) if changed else "Every group is exact.",

@@ -46,6 +46,8 @@ function follow(job) {
       link.textContent = job.state === "done" ? "See the result" : "See why";
       line.append(job.title + (job.state === "done" ? " is done. " : ": " + job.state + ". "), link);
       news.replaceChildren(line);
+      // Home lists what ran: it is shown anew, unless somebody is at work in a form.
+      if (document.body.dataset.screen === "home" && !document.activeElement.matches("input, select, textarea")) location.reload();
     }
     if (runs) strip.dataset.step = job.step;
   }
