@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError
-from safemargin.io import file_name, write_whole
+from safemargin.core import InputError, write_whole
+from safemargin.io import file_name
 from safemargin.web.jobs import Job, Jobs
 from safemargin.web.place import Place
 
