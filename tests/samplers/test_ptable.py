@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from cell_key_vectors import PTABLES

@@ -42,7 +42,7 @@ class _Meeting:
         return sums_by(self.group[side], units, len(self.cell))
 
 
-class Reach:
+class ExchangeGraph:
     """How far exchanges lead from a table; depends on public facts only."""
 
     def __init__(self, exchanges: Exchanges) -> None:
@@ -72,10 +72,10 @@ class Reach:
         return self._pairs[block]
 
 
-class Surroundings:
+class ExchangeNeighbourhood:
     """One table with all that are an exchange away from it."""
 
-    def __init__(self, reach: Reach, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
+    def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
@@ -238,12 +238,12 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
     return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
 
 
-def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
+def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGraph, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
     sets = checked[0].limits.sets if checked else ()
-    count, few = len(known.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
+    count, few = len(system.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
-        around = Surroundings(reach, counts, sets)
+        around = ExchangeNeighbourhood(reach, counts, sets)
         batch: list[tuple[Level, IntArray, Parts]] = []
         for level in checked:
             if level.open_cells:
@@ -267,7 +267,7 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
         _attain_batch(batch, around, count)
 
 
-def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surroundings, count: int) -> None:
+def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: ExchangeNeighbourhood, count: int) -> None:
     """The same for some cells of each level, given with their pieces."""
     if not batch:
         return
@@ -307,7 +307,7 @@ def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked
 
 
 def random_walk(
-    checked: list[Level], known: System, reach: Reach, tables: list[IntArray], generator: Generator
+    checked: list[Level], system: System, reach: ExchangeGraph, tables: list[IntArray], generator: Generator
 ) -> None:
     """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
     counts, idle = tables[-1] if tables else None, 0
@@ -316,10 +316,10 @@ def random_walk(
         and idle < EFFORT.idle_steps
         and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
     ):
-        want = with_rest(wanted_changes(checked, generator), known.reference)
+        want = with_rest(wanted_changes(checked, generator), system.reference)
         counts = reach.exchanges.shuffle(counts, want, generator)
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
+        show(checked, system.listed(counts))
+        attain_by_exchanges(checked, system, reach, [counts])
         idle += 1
         if open_cells(checked) < before:
             tables.append(counts)
@@ -328,8 +328,8 @@ def random_walk(
 
 def perturb_and_repair(
     checked: list[Level],
-    known: System,
-    reach: Reach,
+    system: System,
+    reach: ExchangeGraph,
     repair: Callable[[FloatArray], IntArray | None],
     tables: list[IntArray],
     generator: Generator,
@@ -348,21 +348,21 @@ def perturb_and_repair(
         ):
             break
         cleared(1 - before / first)
-        want = with_rest(wanted_changes(checked, generator), known.reference)
+        want = with_rest(wanted_changes(checked, generator), system.reference)
         rows = np.flatnonzero((want != 0).any(axis=1))
         some = rows[generator.random(len(rows)) < share]
         some = some if len(some) else rows[generator.integers(len(rows), size=1)]
         start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
         for row in some.tolist():
             _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : known.free].ravel().astype(np.float64))
+        counts = repair(start[:, : system.free].ravel().astype(np.float64))
         idle += 1
         # No repair: the perturbation was too large for the margins to be met again near by.
         if counts is None:
             share = max(share / 2, EFFORT.least_perturbed_share)
             continue
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
+        show(checked, system.listed(counts))
+        attain_by_exchanges(checked, system, reach, [counts])
         if (left := open_cells(checked)) < before:
             tables.append(counts)
             idle = 0 if left < 0.99 * before else idle

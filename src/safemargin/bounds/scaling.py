@@ -10,24 +10,24 @@ from safemargin.core import FloatArray, IntArray, distinct
 class Scaling:
     """Scales tables of one system to its finest blocks; `goals` are counts per slice and column, the rest last."""
 
-    def __init__(self, known: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
-        assert known.people is not None
-        self.known, self.people = known, known.people.astype(np.float64)
+    def __init__(self, system: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
+        assert system.people is not None
+        self.system, self.people = system, system.people.astype(np.float64)
         self.blocks, self.goals = [], []
         self.possible = True
         for top in tops:
-            slices = distinct(known.blocks[top])
+            slices = distinct(system.blocks[top])
             if (slices < 0).any() or (least[slices] != most[slices]).any():
                 self.possible = False
                 return
             code = np.zeros(int(slices.max(initial=0)) + 1, dtype=np.int64)
             code[slices] = np.arange(len(slices))
-            self.blocks.append(code[known.blocks[top]])
+            self.blocks.append(code[system.blocks[top]])
             self.goals.append(least[slices].astype(np.float64))
 
     def fit(self, lean: FloatArray | None = None) -> FloatArray:
         """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
-        count = self.known.free + 1
+        count = self.system.free + 1
         values = np.ones((len(self.people), count))
         if lean is not None:
             # exp(20) is five hundred million to one: beyond, scaling would divide by zero.

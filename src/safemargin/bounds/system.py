@@ -236,18 +236,18 @@ def complete_total(table: PublishedTable, seen: Seen) -> tuple[int, ...] | None:
     return tuple(int(table.lower[table.option == o].sum()) for o in range(len(table.options)))
 
 
-def stated_totals(known: System, tables: Sequence[PublishedTable]) -> tuple[int, ...]:
+def stated_totals(system: System, tables: Sequence[PublishedTable]) -> tuple[int, ...]:
     """The total per option that the first complete table of it states; 0 if none does."""
     totals: dict[str, int] = {}
     for table in tables:
-        for name, total in zip(table.options or ("",), complete_total(table, known.seen) or (), strict=False):
+        for name, total in zip(table.options or ("",), complete_total(table, system.seen) or (), strict=False):
             totals.setdefault(name, total)
-    return tuple(totals.get(name, 0) for name in known.options)
+    return tuple(totals.get(name, 0) for name in system.options)
 
 
-def stated_population(known: System, rolls: Sequence[PublishedTable]) -> int | None:
+def stated_population(system: System, rolls: Sequence[PublishedTable]) -> int | None:
     """How many people the rolls count, if one is complete."""
-    totals = [total for table in rolls if (total := complete_total(table, known.seen)) is not None]
+    totals = [total for table in rolls if (total := complete_total(table, system.seen)) is not None]
     return max((sum(total) for total in totals), default=None)
 
 
@@ -278,23 +278,23 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
     return apart
 
 
-def integer_table(known: System, values: FloatArray) -> IntArray | None:
+def integer_table(system: System, values: FloatArray) -> IntArray | None:
     """`values` in integers if they satisfy every fact exactly."""
     # Rounding proposes, `admits` decides: floating point never enters a proof.
     counts = np.rint(values).astype(np.int64)
-    return counts if known.admits(counts) else None
+    return counts if system.admits(counts) else None
 
 
-def joint_rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
+def joint_rows(system: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
     """The rows of the system, with one more per profile where several options share its people."""
-    if known.people is None or known.free == 1:
-        return known.rows, known.lower, known.upper
+    if system.people is None or system.free == 1:
+        return system.rows, system.lower, system.upper
     # With one option, `high` already caps each profile; with several, the cap is on their sum and needs a row.
-    profiles = np.arange(known.size) // known.free
-    shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
-    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
-    nothing = np.zeros(len(known.people), dtype=np.int64)
-    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
+    profiles = np.arange(system.size) // system.free
+    shared = sparse.csr_array((np.ones(system.size, dtype=np.int64), (profiles, np.arange(system.size))))
+    matrix = sparse.csr_array(sparse.vstack([system.rows, shared]))
+    nothing = np.zeros(len(system.people), dtype=np.int64)
+    return matrix, np.r_[system.lower, nothing], np.r_[system.upper, system.people]
 
 
 @dataclass(frozen=True)
@@ -309,21 +309,21 @@ class SliceRanges:
     most: IntArray
 
 
-def slice_ranges(known: System) -> SliceRanges:
+def slice_ranges(system: System) -> SliceRanges:
     """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice."""
-    assert known.people is not None
-    free, size = known.free, known.slice_people
+    assert system.people is not None
+    free, size = system.free, system.slice_people
     least = np.zeros((len(size), free + 1), dtype=np.int64)
     most = np.full((len(size), free + 1), UNBOUNDED, dtype=np.int64)
-    chosen = known.weights.sum(axis=1)
+    chosen = system.weights.sum(axis=1)
     single, every = (chosen == 1) & (free > 1), chosen == free
     if not (single | every).all():
         return SliceRanges(False, least, most)
     # A row over all options bounds what they leave of the people: the last column, from the other side.
-    column = np.where(single, known.weights.argmax(axis=1), free)
-    people = size[known.slice_of]
-    np.maximum.at(least, (known.slice_of, column), np.where(single, known.lower, people - known.upper))
-    np.minimum.at(most, (known.slice_of, column), np.where(single, known.upper, people - known.lower))
+    column = np.where(single, system.weights.argmax(axis=1), free)
+    people = size[system.slice_of]
+    np.maximum.at(least, (system.slice_of, column), np.where(single, system.lower, people - system.upper))
+    np.minimum.at(most, (system.slice_of, column), np.where(single, system.upper, people - system.lower))
     if free == 1:
         least[:, 0] = np.maximum(size - most[:, 1], 0)
         most[:, 0] = size - least[:, 1]

@@ -41,7 +41,7 @@ from safemargin.release.microdata import (
     tabulate_people,
 )
 from safemargin.release.project import LedgerSection, Project
-from safemargin.release.recording import Book, bands_of, remember, wave_notes
+from safemargin.release.recording import LedgerContext, bands_of, remember, wave_notes
 from safemargin.release.rolls import reading_notes, renamed
 from safemargin.release.sealed import tabulate_elections
 
@@ -85,7 +85,7 @@ class Inputs:
     project: Project
     table: Table
     onlookers: tuple[Onlooker, ...]
-    book: Book | None = None
+    book: LedgerContext | None = None
     notes: tuple[str, ...] = ()
     """Sentences about rows that are not counted, and about locked limits."""
 
@@ -131,7 +131,7 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     return Inputs(project, table, onlookers_of(project, table, book), book, said)
 
 
-def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
+def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> LedgerContext:
     contents, name = open_ledger(section.file, section.population), "" if project.data is None else project.data.answer
     every = about(contents.entries, section.population)
     check_one_question(section.file, every, section.population, name, section.answers or "")
@@ -145,7 +145,7 @@ def book_of(
     contents: Contents,
     question: str,
     source: Countable | None = None,
-) -> Book:
+) -> LedgerContext:
     """The ledger before a release, as far as it is about one question."""
     every = about(contents.entries, section.population)
     entries, answers = about_question(every, question, section.answers or "")
@@ -169,10 +169,10 @@ def book_of(
     members = {person(section.population, name): profile for name, profile in people.items()}
     notes = overlap_notes(contents.entries, section.population, rolls, people)
     seen = len(every)
-    return Book(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes), seen)
+    return LedgerContext(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes), seen)
 
 
-def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:
+def onlookers_of(project: Project, table: Table, book: LedgerContext | None) -> tuple[Onlooker, ...]:
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     stated = [section.correlations for section in project.onlookers if section.correlations is not None]
     files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])

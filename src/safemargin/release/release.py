@@ -49,7 +49,7 @@ from safemargin.release.question_draft import draft_questions
 from safemargin.release.question_files import questions_entry, questions_files
 from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
-    Book,
+    LedgerContext,
     entry_of_release,
     ledger_document,
 )
@@ -76,7 +76,7 @@ class Release(Result):
     _draft: Draft
     _files: Mapping[str, bytes]
     _auditors: Mapping[str, bytes]
-    _record: "tuple[Book, Entry] | None"
+    _record: "tuple[LedgerContext, Entry] | None"
 
     def __new__(cls, *_: object, **__: object) -> "Release":
         raise RefusedError(_CLOSED)
@@ -291,7 +291,10 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
 
 
 def _issued(
-    draft: Draft, files: Mapping[str, bytes], auditors: Mapping[str, bytes], recorded: "tuple[Book, Entry] | None"
+    draft: Draft,
+    files: Mapping[str, bytes],
+    auditors: Mapping[str, bytes],
+    recorded: "tuple[LedgerContext, Entry] | None",
 ) -> Release:
     issued: Release = object.__new__(Release)
     for name, value in (

@@ -22,7 +22,7 @@ import numpy as np
 from safemargin import ui
 from safemargin.core import TooLargeError
 from safemargin.voting.chances import ways
-from safemargin.voting.election import Election, Kinds, ranking_text
+from safemargin.voting.election import Election, VoterTypes, ranking_text
 
 Histogram = tuple[int, ...]
 MAX_HISTOGRAMS = 20_000
@@ -68,7 +68,7 @@ def chance(histogram: Histogram, vote: int, shares: Sequence[Fraction]) -> Fract
     return likely
 
 
-def decompose(kinds: Kinds, results: Sequence[int], direction: tuple[int, int]) -> list[Trail]:
+def decompose(kinds: VoterTypes, results: Sequence[int], direction: tuple[int, int]) -> list[Trail]:
     """The longest trails of one direction into which the histograms with one of `results` fall."""
     voters = kinds.others + 1
     if ways(voters, len(kinds)) > MAX_HISTOGRAMS:

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError, Target
+from safemargin.core import InputError, Target, write_whole
 from safemargin.history.folders import PUBLISHED
-from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, read_json, write_whole
+from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, read_json
 from safemargin.release.inputs import Inputs, read_inputs
 from safemargin.release.project import Project
 from safemargin.web.edit import set_axis, set_keys

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safemargin.core import InputError, Target
-from safemargin.io import write_whole
+from safemargin.core import InputError, Target, write_whole
 from safemargin.release.forecast import STATES
 from safemargin.release.ledger.locks import lock_notes, read_forecast, read_locks
 from safemargin.release.project import Project

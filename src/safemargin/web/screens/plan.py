@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from safemargin import ui
-from safemargin.core import JOINER, InputError
-from safemargin.io import read_bytes, write_whole
+from safemargin.core import JOINER, InputError, write_whole
+from safemargin.io import read_bytes
 from safemargin.release.columns import JOINED
 from safemargin.release.project import Project
 from safemargin.release.report.alternatives import PROTECTION_WORDS
