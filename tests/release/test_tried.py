@@ -96,7 +96,7 @@ def survey_with_a_rare_option(seed: int, scale: bool) -> list[dict[str, str]]:
 @pytest.mark.alternatives
 @pytest.mark.parametrize("scale", [False, True])
 def test_joining_a_rare_option_keeps_what_is_said(scale: bool) -> None:
-    """The lines of the remedy, given to the same data, publish what it promised."""
+    """The lines of the remedy, given to the same data, publish what it says."""
     rows, said = survey_with_a_rare_option(1, scale), {"answer": "vote", "by": ["site", "sex", "grade"]}
     more = {"options": ["1", "2", "3", "4"]} if scale else {}
     document = safemargin.release(rows, alternatives=True, **said, **more).to_json()
