@@ -99,8 +99,8 @@ class System:
     """Unknown counts `x[profile, option]` with everything that is known of them.
 
     Variables are numbered `profile * n_free_options + option`. With a joint roll, `people` caps the sum over the
-    options of every profile, and if the options cover everybody the last one (`reference`) is not a variable but what the
-    others leave.
+    options of every profile, and if the options cover everybody the last one (`reference`) is not a variable but what
+    the others leave.
     Without it, rolls of single axes are rows, with one unlisted option more where the listed ones leave people over.
     `blocks[b, profile]` is the slice that a profile lies in according to block `b` of disjoint slices, or -1.
     """
