@@ -12,8 +12,7 @@ import pytest
 
 import safemargin
 from commands import Run, in_process
-from found_forms import write_csv
-from found_forms import write_xlsx as write_book
+from found_forms import write_csv, write_xlsx as write_book
 from safemargin.core import Hierarchy, lattice
 from safemargin.suppress.linked import single
 from safemargin.suppress.order import axes_by_counts
