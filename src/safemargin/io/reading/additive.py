@@ -13,7 +13,8 @@ Example
     False
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 from safemargin.io.reading.frame import Frame
 
@@ -46,6 +47,25 @@ def is_whole(frame: Frame, column: int) -> bool:
 def has_gap(frame: Frame, column: int) -> bool:
     """Whether something in a column is no number."""
     return any(frame.values[r, column].kind != "number" for r in frame.body)
+
+
+def repeats_gaps(frame: Frame, column: int, counts: set[int]) -> bool:
+    """Whether every gap of a column stands in a row in which a count is a gap too, as shares of gaps do."""
+    return all(any(frame.values[r, c].kind != "number" for c in counts)
+               for r in frame.body if frame.values[r, column].kind != "number")  # fmt: skip
+
+
+def fractions_of(frame: Frame, name: Callable[[int], str], measured: Sequence[int]) -> set[int]:
+    """Columns of fractions up to 100 that repeat the names of columns of whole numbers: their shares."""
+    numbers = {c: [v.number for r in frame.body if (v := frame.values[r, c]).kind == "number"] for c in measured}
+    broken = {
+        c
+        for c, of in numbers.items()
+        if any(isinstance(n, Decimal) for n in of) and all(0 <= (n or 0) <= 100 for n in of)
+    }
+    whole = {name(c) for c in measured if all(isinstance(n, int) for n in numbers[c])}
+    shares = {c for c in broken if name(c) in whole}
+    return shares | {c for c in measured if shares and numbers[c] and all(n == 100 for n in numbers[c])}
 
 
 def adds_down(other: Sequence[int | None], mine: Sequence[int | None]) -> bool:

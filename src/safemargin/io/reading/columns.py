@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from safemargin.core import InputError
-from safemargin.io.reading.additive import has_gap, is_counted, is_whole
+from safemargin.io.reading.additive import fractions_of, has_gap, is_counted, is_whole, repeats_gaps
 from safemargin.io.reading.attributes import counts_up, distinct, find_attributes, is_status, repeats, status_column
 from safemargin.io.reading.codes import without_codes
 from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
@@ -212,10 +212,10 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
     shares = {c for c in measured if SHARES.search(" ".join(found.names[c])) and not _is_named_count(found.name(c))}
     shares -= {c for c in shares if is_counted(frame, c, measured)}
     for c in sorted(shares):
-        if is_whole(frame, c) and has_gap(frame, c) and not _repeats_gaps(frame, c, set(measured) - shares):
+        if is_whole(frame, c) and has_gap(frame, c) and not repeats_gaps(frame, c, set(measured) - shares):
             found.doubts.append(f"column {found.name(c)!r} is called a share, mean or rate, and may hold counts")
     shares |= {c for c in measured if any(frame.values[r, c].kind == "share" for r in frame.body)}
-    shares |= _fractions_of(frame, found, measured)
+    shares |= fractions_of(frame, found.name, measured)
     if shares and set(measured) - shares:
         names = ", ".join(
             repr(" ".join(dict.fromkeys(text for text in found.names[c] if text))) for c in sorted(shares)[:4]
@@ -228,25 +228,6 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
         name = found.name(min(shares))
         found.doubts.append(f"column {name!r} is called a share, mean or rate: are these counts of people?")
     return set()
-
-
-def _repeats_gaps(frame: Frame, column: int, counts: set[int]) -> bool:
-    """Whether every gap of a column stands in a row in which a count is a gap too, as shares of gaps do."""
-    return all(any(frame.values[r, c].kind != "number" for c in counts)
-               for r in frame.body if frame.values[r, column].kind != "number")  # fmt: skip
-
-
-def _fractions_of(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[int]:
-    """Columns of fractions up to 100 that repeat the names of columns of whole numbers: their shares."""
-    numbers = {c: [v.number for r in frame.body if (v := frame.values[r, c]).kind == "number"] for c in measured}
-    broken = {
-        c
-        for c, of in numbers.items()
-        if any(isinstance(n, Decimal) for n in of) and all(0 <= (n or 0) <= 100 for n in of)
-    }
-    whole = {found.name(c) for c in measured if all(isinstance(n, int) for n in numbers[c])}
-    shares = {c for c in broken if found.name(c) in whole}
-    return shares | {c for c in measured if shares and numbers[c] and all(n == 100 for n in numbers[c])}
 
 
 def _is_named_count(name: str) -> bool:
