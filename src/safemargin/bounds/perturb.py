@@ -60,7 +60,7 @@ def perturb_and_repair(
         start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
         for row in some.tolist():
             _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : system.free].ravel().astype(np.float64))
+        counts = repair(start[:, : system.n_free_options].ravel().astype(np.float64))
         idle += 1
         # No repair: the perturbation was too large for the margins to be met again near by.
         if counts is None:

@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, Parts, sums_by
+from safemargin.bounds.cells import CellPieces, Level, sums_by
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
@@ -56,11 +56,11 @@ class ExchangeGraph:
         self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
-    def parts(self, cell_of: IntArray, cells: int) -> Parts:
+    def pieces(self, cell_of: IntArray, cells: int) -> CellPieces:
         """Cells, given as the cell of every profile, in pieces."""
         first, piece_of = grouped(cell_of * len(self.first) + self.twins)
         people = sums_by(piece_of, self.exchanges.people, len(first))
-        return Parts(cell_of[first], self.twins[first], people, cells)
+        return CellPieces(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
         """Classes that differ in a block only and may exchange votes, with the key of their slices."""
@@ -88,7 +88,7 @@ class ExchangeNeighbourhood:
 
     def ends(
         self,
-        parts: Parts,
+        parts: CellPieces,
         wanted: tuple[BoolArray, BoolArray] | None = None,
         partners: BoolArray | None = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
@@ -117,7 +117,7 @@ class ExchangeNeighbourhood:
     def _exchange(
         self,
         block: int,
-        parts: Parts,
+        parts: CellPieces,
         pieces: tuple[IntArray, IntArray],
         ends: tuple[IntArray, IntArray],
         asked: tuple[tuple[BoolArray, BoolArray] | None, BoolArray | None],
@@ -188,7 +188,7 @@ class ExchangeNeighbourhood:
         return self._room[key_of]
 
 
-def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -210,7 +210,7 @@ _Met = tuple[list[IntArray], list[tuple[IntArray, IntArray]]]
 """Per side the pairs, and their pieces: all of them, and -1 instead for a pair inside its cell."""
 
 
-def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> _Met:
+def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int) -> _Met:
     """Pairs and pieces where no class lies in two cells, as with most rolls: no sorting."""
     piece_of, cell_of = np.full(classes, -1), np.full(classes, -1)
     piece_of[parts.twins], cell_of[parts.twins] = np.arange(len(parts.twins)), parts.cell
@@ -224,7 +224,7 @@ def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> 
     return pairs, pieces
 
 
-def _met(parts: Parts, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -258,7 +258,7 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
     count, few = len(system.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
         around = ExchangeNeighbourhood(reach, counts, sets)
-        batch: list[tuple[Level, IntArray, Parts]] = []
+        batch: list[tuple[Level, IntArray, CellPieces]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
@@ -268,7 +268,7 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
                     _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
-                parts = level.pieces(reach.parts).only(rows)
+                parts = level.pieces(reach.pieces).only(rows)
                 # Few cells of many levels cost hardly more than those of one level: all look at every pair. Many cells
                 # of one level have no class twice, which needs no sorting.
                 if len(parts.cell) > few:
@@ -281,7 +281,9 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
         _attain_batch(batch, around, count)
 
 
-def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: ExchangeNeighbourhood, count: int) -> None:
+def _attain_batch(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]], around: ExchangeNeighbourhood, count: int
+) -> None:
     """The same for some cells of each level, given with their pieces: with one common partner first.
 
     Nearly every cell is cleared by exchanges with the commonest option, 2 (K - 1) of them: the others are looked at for
@@ -295,7 +297,7 @@ def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Exchan
         batch = [each for level, rows, parts in batch if (each := _still_open(level, rows, parts)) is not None]
 
 
-def _still_open(level: Level, rows: IntArray, parts: Parts) -> tuple[Level, IntArray, Parts] | None:
+def _still_open(level: Level, rows: IntArray, parts: CellPieces) -> tuple[Level, IntArray, CellPieces] | None:
     """Those of some cells that are open, with their pieces."""
     up, down = level.needs()
     kept = np.flatnonzero((up[rows] | down[rows]).any(axis=1))
@@ -305,14 +307,14 @@ def _still_open(level: Level, rows: IntArray, parts: Parts) -> tuple[Level, IntA
 
 
 def _attain_with(
-    batch: Sequence[tuple[Level, IntArray, Parts]],
+    batch: Sequence[tuple[Level, IntArray, CellPieces]],
     around: ExchangeNeighbourhood,
     count: int,
     partners: BoolArray | None,
 ) -> None:
     """The same by exchanges in which one of the options is a partner."""
     cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
-    together = Parts(
+    together = CellPieces(
         np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
         np.concatenate([parts.twins for _, _, parts in batch]),
         np.concatenate([parts.people for _, _, parts in batch]),
