@@ -160,7 +160,9 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 exec(compile(source, str(page), "exec"), names)
             printed = output.getvalue()
         elif block.language == "text" and before == "python":
-            assert has_words(printed, block.text), f"{page.name}:{block.line} shows\n{block.text}\nand it prints\n{printed}"
+            assert has_words(printed, block.text), (
+                f"{page.name}:{block.line} shows\n{block.text}\nand it prints\n{printed}"
+            )
         elif block.language == "console":
             run_console(block.text, tmp_path)
         before = block.language
