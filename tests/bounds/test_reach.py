@@ -42,20 +42,20 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     table, system = village(seed, options)
     rounder = Rounder(system)
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-    counts = table.margin(NAMES).counts[:, : system.free].ravel()
+    counts = table.margin(NAMES).counts[:, : system.n_free_options].ravel()
     assert system.admits(counts)
     program = program_of(system, *propagate(system))
     reach = ExchangeGraph(rounder.exchanges)
     around = ExchangeNeighbourhood(reach, counts)
     wider = 0
     for level in levels(system, rounder.ranges, limits):
-        *_, (least, most) = around.ends(level.pieces(reach.parts))
+        *_, (least, most) = around.ends(level.pieces(reach.pieces))
         now = level.add(system.listed(counts))
         for cell in range(len(level.first)):
-            for option in range(system.free):
+            for option in range(system.n_free_options):
                 assert least[cell, option] <= now[cell, option] <= most[cell, option]
                 wider += int(most[cell, option] > least[cell, option])
-                cost = np.zeros((len(system.codes), system.free))
+                cost = np.zeros((len(system.codes), system.n_free_options))
                 cost[level.cell_of == cell, option] = 1.0
                 assert most[cell, option] <= program.maximise_integer(cost.ravel(), 20.0).value + 1e-6
                 assert least[cell, option] >= -program.maximise_integer(-cost.ravel(), 20.0).value - 1e-6
@@ -68,10 +68,10 @@ def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
         rounder = Rounder(system)
         limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
         reach = ExchangeGraph(rounder.exchanges)
-        around = ExchangeNeighbourhood(reach, table.margin(NAMES).counts[:, : system.free].ravel(), [(0, 1)])
+        around = ExchangeNeighbourhood(reach, table.margin(NAMES).counts[:, : system.n_free_options].ravel(), [(0, 1)])
         width, rng = around.pooled.shape[1], np.random.default_rng(seed)
         for level in levels(system, rounder.ranges, limits):
-            parts = level.pieces(reach.parts)
+            parts = level.pieces(reach.pieces)
             *_, (least, most) = around.ends(parts)
             up, down = rng.random(width) < 0.5, rng.random(width) < 0.5
             *_, (low, high) = around.ends(parts, (up, down))
@@ -85,7 +85,7 @@ def test_perturbed_profiles_lead_to_tables_that_fit_and_show_more(seed: int, opt
     rounder = Rounder(system)
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
     checked = levels(system, rounder.ranges, limits)
-    tables = [table.margin(NAMES).counts[:, : system.free].ravel()]
+    tables = [table.margin(NAMES).counts[:, : system.n_free_options].ravel()]
     show(checked, system.listed(tables[0]))
     before = open_cells(checked)
     shares: list[float] = []

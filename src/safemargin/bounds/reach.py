@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, Parts, open_cells, show, sums_by, wanted_changes, with_rest
+from safemargin.bounds.cells import CellPieces, Level, open_cells, show, sums_by, wanted_changes, with_rest
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
@@ -56,11 +56,11 @@ class ExchangeGraph:
         self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
-    def parts(self, cell_of: IntArray, cells: int) -> Parts:
+    def pieces(self, cell_of: IntArray, cells: int) -> CellPieces:
         """Cells, given as the cell of every profile, in pieces."""
         first, piece_of = grouped(cell_of * len(self.first) + self.twins)
         people = sums_by(piece_of, self.exchanges.people, len(first))
-        return Parts(cell_of[first], self.twins[first], people, cells)
+        return CellPieces(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
         """Classes that differ in a block only and may exchange votes, with the key of their slices."""
@@ -87,7 +87,7 @@ class ExchangeNeighbourhood:
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(
-        self, parts: Parts, wanted: tuple[BoolArray, BoolArray] | None = None
+        self, parts: CellPieces, wanted: tuple[BoolArray, BoolArray] | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
@@ -113,7 +113,7 @@ class ExchangeNeighbourhood:
     def _exchange(
         self,
         block: int,
-        parts: Parts,
+        parts: CellPieces,
         pieces: tuple[IntArray, IntArray],
         ends: tuple[IntArray, IntArray],
         wanted: tuple[BoolArray, BoolArray] | None,
@@ -174,7 +174,7 @@ class ExchangeNeighbourhood:
         return self._room[key_of]
 
 
-def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -196,7 +196,7 @@ _Met = tuple[list[IntArray], list[tuple[IntArray, IntArray]]]
 """Per side the pairs, and their pieces: all of them, and -1 instead for a pair inside its cell."""
 
 
-def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> _Met:
+def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int) -> _Met:
     """Pairs and pieces where no class lies in two cells, as with most rolls: no sorting."""
     piece_of, cell_of = np.full(classes, -1), np.full(classes, -1)
     piece_of[parts.twins], cell_of[parts.twins] = np.arange(len(parts.twins)), parts.cell
@@ -210,7 +210,7 @@ def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> 
     return pairs, pieces
 
 
-def _met(parts: Parts, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -244,7 +244,7 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
     count, few = len(system.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
         around = ExchangeNeighbourhood(reach, counts, sets)
-        batch: list[tuple[Level, IntArray, Parts]] = []
+        batch: list[tuple[Level, IntArray, CellPieces]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
@@ -254,7 +254,7 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
                     _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
-                parts = level.pieces(reach.parts).only(rows)
+                parts = level.pieces(reach.pieces).only(rows)
                 # Few cells of many levels cost hardly more than those of one level: all look at every pair. Many cells
                 # of one level have no class twice, which needs no sorting.
                 if len(parts.cell) > few:
@@ -267,12 +267,14 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
         _attain_batch(batch, around, count)
 
 
-def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: ExchangeNeighbourhood, count: int) -> None:
+def _attain_batch(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]], around: ExchangeNeighbourhood, count: int
+) -> None:
     """The same for some cells of each level, given with their pieces."""
     if not batch:
         return
     cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
-    together = Parts(
+    together = CellPieces(
         np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
         np.concatenate([parts.twins for _, _, parts in batch]),
         np.concatenate([parts.people for _, _, parts in batch]),
@@ -355,7 +357,7 @@ def perturb_and_repair(
         start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
         for row in some.tolist():
             _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : system.free].ravel().astype(np.float64))
+        counts = repair(start[:, : system.n_free_options].ravel().astype(np.float64))
         idle += 1
         # No repair: the perturbation was too large for the margins to be met again near by.
         if counts is None:
