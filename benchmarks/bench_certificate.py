@@ -61,11 +61,11 @@ def largest_beta(family: SoftmaxDual, precision: float = 1e-5) -> float:
 
     Of three or more options, the least share that all of them can have at once.
     """
-    low, high = 0.0, 1.0 / (family.system.free + 1)
+    low, high = 0.0, 1.0 / (family.system.n_free_options + 1)
     # Monotone: a table with every share in [beta, 1 - beta] serves every smaller beta.
     while high - low > precision:
         middle = (low + high) / 2
-        if family.fit(floors=np.full(family.system.free + 1, middle)).found:
+        if family.fit(floors=np.full(family.system.n_free_options + 1, middle)).found:
             low = middle
         else:
             high = middle

@@ -132,7 +132,7 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
         system = build_system(tables, onlooker)
         labels = [[system.categories[a][c] for a, c in enumerate(code)] for code in system.codes]
         cells = [[(name,) for name in names] for names in labels]
-        truth = [[place.count(system.axes, cell, o) for o in system.options[: system.free]] for cell in cells]
+        truth = [[place.count(system.axes, cell, o) for o in system.options[: system.n_free_options]] for cell in cells]
         order = [system.axes.index(axis) for axis in fiber.axes]
         values = [
             [fiber.values([fiber.profiles.index(tuple(names[a] for a in order))], o) for o in fiber.options]

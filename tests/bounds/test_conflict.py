@@ -56,7 +56,7 @@ def test_many_entries_of_a_roll_are_stated_by_their_sum() -> None:
 def possible(system: System, facts: Conflict) -> bool:
     """Whether real numbers satisfy the chosen rows and caps, and are 0 where a table lists no cell."""
     rows = system.rows[facts.rows].toarray()
-    shares = np.kron(np.eye(len(system.codes)), np.ones(system.free))[facts.caps]
+    shares = np.kron(np.eye(len(system.codes)), np.ones(system.n_free_options))[facts.caps]
     people = np.zeros(0) if system.people is None else system.people[facts.caps]
     left = np.vstack([rows, -rows, shares])
     right = np.r_[system.upper[facts.rows], -system.lower[facts.rows], people]

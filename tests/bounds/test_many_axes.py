@@ -120,7 +120,9 @@ def test_mended_tables_are_possible_ones(options: int) -> None:
         mender = MarginRepair(system, rounder.exchanges, rounder.least, rng)
         for _ in range(4):
             assert system.people is not None
-            counts = mender.mend(rounder.near(rng.random(system.size) * np.repeat(system.people, system.free)))
+            counts = mender.mend(
+                rounder.near(rng.random(system.size) * np.repeat(system.people, system.n_free_options))
+            )
             if counts is not None:
                 assert as_listed(system, table, counts).tobytes() in possible
                 found += 1

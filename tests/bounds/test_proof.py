@@ -275,7 +275,7 @@ def naive(system: System, places: list[int], way: int, dual: Dual) -> Fraction |
     for profile, number in dual.people.items():
         assert system.people is not None
         value += Fraction(number, dual.denominator) * int(system.people[profile])
-        for v in range(profile * system.free, (profile + 1) * system.free):
+        for v in range(profile * system.n_free_options, (profile + 1) * system.n_free_options):
             rest[v] -= Fraction(number, dual.denominator)
     for v, d in enumerate(rest):
         if d > 0 and system.high[v] >= UNBOUNDED:
@@ -325,13 +325,15 @@ def _is_true(system: System, document: Document, end: dict[str, Any]) -> bool:
     inside = [p for p, codes in enumerate(system.codes.tolist()) if [codes[c] for c in columns] == cell]
     option = system.options.index(claim.get("option", ""))
     last = system.reference and option == len(system.options) - 1
-    units = range(system.free) if last else [option]
+    units = range(system.n_free_options) if last else [option]
     offset = sum(int(system.people[p]) for p in inside) if last and system.people is not None else 0
     sign = -1 if last else 1
     dual = parse(document).claims[document["cells"].index(claim)]
     proof = (dual.upper if upwards else dual.lower).dual
     assert proof is not None
-    limit = naive(system, [p * system.free + u for p in inside for u in units], sign if upwards else -sign, proof)
+    limit = naive(
+        system, [p * system.n_free_options + u for p in inside for u in units], sign if upwards else -sign, proof
+    )
     if limit is None:
         return False
     shown = offset + floor(limit) if upwards else offset - floor(limit)

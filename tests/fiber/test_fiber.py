@@ -290,8 +290,8 @@ def compare(system: System, fiber: Fiber, listed: list[IntArray], count: int) ->
     names = [dict(zip(system.axes, row, strict=True)) for row in label(system)]
     for profile, name in enumerate(names):
         at = fiber.profiles.index(tuple(name[axis] for axis in fiber.axes))
-        for option, listed_option in enumerate(system.options[: system.free]):
-            assert list(values[profile * system.free + option]) == fiber.values([at], listed_option)
+        for option, listed_option in enumerate(system.options[: system.n_free_options]):
+            assert list(values[profile * system.n_free_options + option]) == fiber.values([at], listed_option)
 
 
 def label(system: System) -> list[tuple[str, ...]]:
@@ -428,7 +428,7 @@ def law_of(system: System, listed: IntArray, law: str) -> FloatArray:
     if law == "hypergeometric":
         weight -= gammaln(listed + 1.0).sum(axis=1)
         if system.people is not None:
-            left = system.people - listed.reshape(len(listed), -1, system.free).sum(axis=2)
+            left = system.people - listed.reshape(len(listed), -1, system.n_free_options).sum(axis=2)
             weight -= gammaln(left + 1.0).sum(axis=1)
     chance: FloatArray = np.exp(weight - weight.max())
     return chance / chance.sum()

@@ -67,7 +67,7 @@ from .system import (
     System as System,
     complete as complete,
     complete_total as complete_total,
-    layers as layers,
+    disjoint_cell_sets as disjoint_cell_sets,
     measured_slack as measured_slack,
     seen_in as seen_in,
 )

@@ -89,7 +89,7 @@ def _bound(
     progress: Progress,
 ) -> Exposure:
     if sharp is None:
-        sharp = system.size <= EFFORT.sharp_counts and system.size * system.free**2 <= EFFORT.sharp_work
+        sharp = system.size <= EFFORT.sharp_counts and system.size * system.n_free_options**2 <= EFFORT.sharp_work
     cells, cell_of = cells_asked(system, target)
     targets = targets_of(system, cell_of, len(cells))
     people = people_of(system, onlooker, cells, cell_of)
@@ -190,8 +190,8 @@ def _fitted(
         return None
     # Counts shown to be 0, by the bounds of single profiles and of the cells asked for, have no finite effects.
     least, most = system.listed_ends(*propagate(system))
-    possible = _may_occur(least, most, system.people, system.free + 1)
-    possible &= _may_occur(lower, upper, people, system.free + 1)[cell_of]
+    possible = _may_occur(least, most, system.people, system.n_free_options + 1)
+    possible &= _may_occur(lower, upper, people, system.n_free_options + 1)[cell_of]
     values = fit_maximum_entropy(system, possible, None if correlations is None else _prior(system, correlations))
     if values is None:
         return None
@@ -202,14 +202,14 @@ def _fitted(
 
 def _prior(system: System, stated: PublishedTable) -> FloatArray:
     """Shares per profile and option as stated counts have them; half an answer more each, so that none is excluded."""
-    counts = np.full((len(system.codes), system.free + 1), 0.5)
+    counts = np.full((len(system.codes), system.n_free_options + 1), 0.5)
     for row in range(len(stated.lower)):
         inside = np.ones(len(system.codes), dtype=bool)
         for a, axis in enumerate(stated.axes):
             column, group = system.axes.index(axis), stated.groups[a][stated.codes[row, a]]
             inside &= np.array([name in group for name in system.categories[column]])[system.codes[:, column]]
         option = system.options.index(stated.options[stated.option[row]])
-        counts[inside, min(option, system.free)] += stated.lower[row]
+        counts[inside, min(option, system.n_free_options)] += stated.lower[row]
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

@@ -150,21 +150,23 @@ def certify_pooled(
     """
     fewer = pooled(tables, dict(zip(system.axes, system.categories, strict=True)))
     merged = system if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
-    if merged is system or merged.free != system.free:
+    if merged is system or merged.n_free_options != system.n_free_options:
         return certify(system, limits, progress, given=given, most_linear=most_linear)
     order = _places(system, merged)
     # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.
     if order is None:
         return certify(system, limits, progress, given=given, most_linear=most_linear)
-    carried = [counts.reshape(-1, system.free)[order].ravel() for counts in given if counts.shape == system.low.shape]
+    carried = [
+        counts.reshape(-1, system.n_free_options)[order].ravel() for counts in given if counts.shape == system.low.shape
+    ]
     # Wide axes are searched by programs of their own, which know the slices of the system only.
     wide = len(system.blocks) and int(system.blocks.max()) > WIDE
     same = None if wide else (system, order)
     proof = certify(merged, limits, progress, given=carried, most_linear=most_linear, same=same)
     witnesses = []
     for counts in proof.tables:
-        back = np.empty_like(counts).reshape(-1, system.free)
-        back[order] = counts.reshape(-1, merged.free)
+        back = np.empty_like(counts).reshape(-1, system.n_free_options)
+        back[order] = counts.reshape(-1, merged.n_free_options)
         witnesses.append(back.ravel())
     if wide:
         return certify(system, limits, progress, given=witnesses, most_linear=most_linear)

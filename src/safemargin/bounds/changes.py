@@ -73,7 +73,7 @@ class Changes:
 
     def _part(self, aim: Aim, size: int) -> IntArray:
         """Variables that may change: those of the aim, of profiles that share a slice with it, and others."""
-        free = self.system.free
+        free = self.system.n_free_options
         if 2 * size >= int(self.loose.sum()):
             return np.flatnonzero(self.loose)
         own = np.unique(aim.places // free)
@@ -152,7 +152,7 @@ def aims_of(system: System, level: Level, cell: int, column: int) -> list[tuple[
 
 def summed(system: System, level: Level, cell: int, column: int) -> tuple[IntArray, int, int]:
     """The variables whose sum, times a sign and plus an offset, is the count of a cell in one column."""
-    profiles, free = level.members(cell), system.free
+    profiles, free = level.members(cell), system.n_free_options
     count = len(system.options)
     chosen = [column] if column < count else list(level.limits.sets[column - count])
     if all(option < free for option in chosen):

@@ -220,9 +220,9 @@ class Checker:
 
     def _functional(self, profiles: IntArray, option: int) -> Functional:
         system = self.system
-        if option < system.free and not (system.reference and option == len(system.options) - 1):
-            return Functional(profiles * system.free + option, 0, 1)
-        places = (profiles[:, None] * system.free + np.arange(system.free)).ravel()
+        if option < system.n_free_options and not (system.reference and option == len(system.options) - 1):
+            return Functional(profiles * system.n_free_options + option, 0, 1)
+        places = (profiles[:, None] * system.n_free_options + np.arange(system.n_free_options)).ravel()
         return Functional(places, int(self.people[profiles].sum()), -1)
 
     def evidence(self, target: Functional, claim: Claim) -> ShownRange:
@@ -280,7 +280,7 @@ class Checker:
             if system.people is None or profile >= len(system.people) or number < 0:
                 raise Fault(f"its proof uses people of profile {profile} in a way that is not allowed")
             value += number * int(system.people[profile])
-            rest[profile * system.free : (profile + 1) * system.free] -= number
+            rest[profile * system.n_free_options : (profile + 1) * system.n_free_options] -= number
         above = rest > 0
         if (system.high[above] >= UNBOUNDED).any():
             raise Fault("its proof leaves a count without limit")

@@ -83,7 +83,7 @@ def _one_row(system: System) -> Conflict | None:
     """The row that the fewest caps contradict by themselves."""
     if system.people is None:
         return None
-    room = system.high.reshape(-1, system.free) > 0
+    room = system.high.reshape(-1, system.n_free_options) > 0
     best: Conflict | None = None
     for weights in np.unique(system.weights, axis=0):
         open_ = (room & (weights > 0)).any(axis=1)
@@ -122,7 +122,7 @@ def _proof(system: System, facts: Conflict) -> Conflict | None:
     """The facts with a price in the program that breaks rows as little as possible, or none if none need break."""
     rows = system.rows[facts.rows]
     columns = np.unique(rows.indices)
-    profiles = columns // system.free
+    profiles = columns // system.n_free_options
     caps = facts.caps[np.isin(facts.caps, profiles)]
     count, capped = len(facts.rows), np.flatnonzero(np.isin(profiles, caps))
     cap_rows = np.searchsorted(caps, profiles[capped])
@@ -155,7 +155,7 @@ def _needs_unlisted(system: System, conflicting: Conflict) -> bool:
     """Whether the facts contradict each other only because cells that a table does not list are empty."""
     if (system.high > 0).all():
         return False
-    high = np.full(system.size, UNBOUNDED) if system.people is None else np.repeat(system.people, system.free)
+    high = np.full(system.size, UNBOUNDED) if system.people is None else np.repeat(system.people, system.n_free_options)
     return _proof(replace(system, high=high), conflicting) is None
 
 

@@ -57,7 +57,7 @@ class Facts:
 
     def __init__(self, system: System) -> None:
         self.system, self.rows = system, system.rows
-        self.shared = system.people is not None and system.free > 1
+        self.shared = system.people is not None and system.n_free_options > 1
         self.by_variable = sparse.csr_array(self.rows.T)
         self.limited = system.upper < UNBOUNDED
         self.capped = system.high < UNBOUNDED
@@ -85,7 +85,7 @@ class Facts:
         for profile, number in dual.people.items():
             assert system.people is not None
             value += number * int(system.people[profile])
-            rest[profile * system.free : (profile + 1) * system.free] -= number
+            rest[profile * system.n_free_options : (profile + 1) * system.n_free_options] -= number
         above = rest > 0
         if (above & ~self.capped).any():
             return None
@@ -144,7 +144,7 @@ class Shortcuts:
         if len(rows):
             yield Dual(1, {int(rows[np.argmin(system.upper[rows])]): 1})
         if self.facts.shared:
-            yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // system.free).tolist(), 1))
+            yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // system.n_free_options).tolist(), 1))
         yield self._ceilings(goal.places, {})
 
     def _from_below(self, goal: DualObjective) -> Iterator[Dual]:

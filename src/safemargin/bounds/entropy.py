@@ -33,8 +33,8 @@ class _Dual:
     def __init__(self, system: System, possible: BoolArray, prior: FloatArray | None) -> None:
         assert system.people is not None
         self.softmax = SoftmaxDual(system, system.low, system.high)
-        self.free, self.people = system.free, system.people.astype(np.float64)
-        self.span = np.repeat(self.people, system.free)
+        self.free, self.people = system.n_free_options, system.people.astype(np.float64)
+        self.span = np.repeat(self.people, system.n_free_options)
         self.barrier = np.where(possible, 0.0 if prior is None else np.log(prior), -np.inf)
         self.most = self.softmax.goal
         self.least = system.lower[self.softmax.rows].astype(np.float64)

@@ -86,12 +86,11 @@ def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
     return places
 
 
-def common_options(counts: IntArray) -> BoolArray:
+def common_options(totals: IntArray, most: int = EFFORT.partners) -> BoolArray:
     """Which columns all others exchange votes with: all of them where there are few, else those with most votes."""
-    totals = counts.sum(axis=0)
     common = np.ones(len(totals), dtype=bool)
     if len(totals) > 2 * EFFORT.partners:
-        common[np.argsort(-totals, kind="stable")[EFFORT.partners :]] = False
+        common[np.argsort(-totals, kind="stable")[most:]] = False
     return common
 
 
@@ -104,7 +103,7 @@ class Exchanges:
 
     def __init__(self, blocks: IntArray, slices: int, people: IntArray, low: IntArray, high: IntArray) -> None:
         self.blocks, self.slices, self.people, self.low, self.high = blocks, slices, people, low, high
-        self.free = low.shape[1]
+        self.n_free_options = low.shape[1]
         self.tops = finest(blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
@@ -191,7 +190,7 @@ class Exchanges:
         have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
-        common = common_options(matrix)
+        common = common_options(matrix.sum(axis=0))
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.blocks)):
             pairs = self.pairs(block)
@@ -244,12 +243,12 @@ class Exchanges:
                 gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
                 order = pairs.best(np.abs(gain))
                 _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
-        result: IntArray = matrix[:, : self.free].ravel()
+        result: IntArray = matrix[:, : self.n_free_options].ravel()
         return result
 
     def matrix(self, counts: IntArray) -> IntArray:
         """Counts per profile and option, with what is left of its people in the last column."""
-        chosen = counts.reshape(-1, self.free)
+        chosen = counts.reshape(-1, self.n_free_options)
         return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
 
 

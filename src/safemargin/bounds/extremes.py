@@ -167,7 +167,7 @@ def _by_exchanges(
     tables: list[IntArray | None] = []
     for end, way in zip(ends, (-1, 1), strict=True):
         want = np.zeros((len(system.codes), len(system.options)))
-        want[inside, option] = EFFORT.pull * way
+        want[inside, option] = EFFORT.tilt * way
         best = table = start
         generator = numpy_generator(SEED)
         for _ in range(EFFORT.shuffles + EFFORT.rounds):
@@ -191,11 +191,11 @@ def _counted(system: System, table: Table) -> IntArray | None:
         tuple(listed[code] for listed, code in zip(names, codes, strict=True)): row
         for row, codes in enumerate(votes.codes.tolist())
     }
-    counts = np.zeros((len(system.codes), system.free), dtype=np.int64)
+    counts = np.zeros((len(system.codes), system.n_free_options), dtype=np.int64)
     for profile, codes in enumerate(system.codes.tolist()):
         row = position.get(tuple(listed[code] for listed, code in zip(system.categories, codes, strict=True)))
         if row is not None:
-            counts[profile] = votes.counts[row, : system.free]
+            counts[profile] = votes.counts[row, : system.n_free_options]
     flat: IntArray = counts.ravel()
     return flat if system.admits(flat) else None
 

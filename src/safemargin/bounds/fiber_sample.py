@@ -83,8 +83,10 @@ class _Chain:
         if weighted and system.people is not None:
             ones = np.ones(count, dtype=np.int64)
             shape = (len(system.people), count)
-            follows.append(-sparse.csr_array((ones, (form.loose // system.free, np.arange(count))), shape=shape))
-            values.append(system.people - start.reshape(-1, system.free).sum(axis=1))
+            follows.append(
+                -sparse.csr_array((ones, (form.loose // system.n_free_options, np.arange(count))), shape=shape)
+            )
+            values.append(system.people - start.reshape(-1, system.n_free_options).sum(axis=1))
             room.append(np.full(len(system.people), UNBOUNDED))
             offset.append(np.zeros(len(system.people), dtype=np.int64))
         along = sparse.csc_array(sparse.vstack(follows))

@@ -56,7 +56,7 @@ def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[
     left = shown.count_missing()
     if not left:
         return []
-    ends = system.low.reshape(-1, system.free), system.high.reshape(-1, system.free)
+    ends = system.low.reshape(-1, system.n_free_options), system.high.reshape(-1, system.n_free_options)
     exchanges = Exchanges(system.blocks, system.slices.shape[0], system.people, *ends)
     twins = Twins(exchanges)
     shuffled: list[tuple[int, IntArray]] = []
@@ -94,7 +94,7 @@ def _shuffled(
         matrix = exchanges.matrix(counts).copy()
         for _ in range(2):
             exchange_between_twins(matrix, twins.codes, columns, generator)
-        counts = matrix[:, : system.free].ravel()
+        counts = matrix[:, : system.n_free_options].ravel()
         if not system.admits(counts):
             idle += 1
             continue
@@ -126,7 +126,7 @@ def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray
                     tried += 1
                     matrix[profile, old] -= 1
                     matrix[profile, new] += 1
-                    counts = rounder.round(matrix[:, : exchanges.free].ravel().astype(np.float64))
+                    counts = rounder.round(matrix[:, : exchanges.n_free_options].ravel().astype(np.float64))
                     if counts is not None and shown.system.admits(counts):
                         yield start, counts
 
@@ -136,7 +136,7 @@ def exchanged_at_once(
 ) -> list[tuple[int, IntArray]]:
     """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible."""
     found: list[tuple[int, IntArray]] = []
-    every = range(exchanges.free + 1)
+    every = range(exchanges.n_free_options + 1)
     gives = np.array([[option in options for option in every] for options, _, _ in shown.secrets])
     for start, table in enumerate(tables[:MOST_PASSES]):
         profiles = shown.cells[0]
@@ -145,7 +145,7 @@ def exchanged_at_once(
             break
         matrix = exchanges.matrix(table).copy()
         exchange_profiles(exchanges, matrix, missing[profiles.cell_of], gives)
-        counts = matrix[:, : exchanges.free].ravel()
+        counts = matrix[:, : exchanges.n_free_options].ravel()
         if shown.system.admits(counts) and shown.take_if_useful(counts):
             found.append((start, counts))
     return found
@@ -167,7 +167,7 @@ def exchanged_together(
                 some = True
                 inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
                 exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
-        counts = matrix[:, : exchanges.free].ravel()
+        counts = matrix[:, : exchanges.n_free_options].ravel()
         if some and shown.system.admits(counts) and shown.take_if_useful(counts):
             found.append((start, counts))
     return found
@@ -195,7 +195,7 @@ def single_exchanges(
                 matrix = exchanged(exchanges, twins, matrices[start], members, [each == down for each in inside])
                 if matrix is None:
                     continue
-                counts = matrix[:, : exchanges.free].ravel()
+                counts = matrix[:, : exchanges.n_free_options].ravel()
                 if shown.system.admits(counts):
                     shown.take_beside(bases[start], tables[start], counts)
                     yield start, counts
@@ -209,13 +209,13 @@ def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
 
     system, tried = shown.system, 0
     assert system.people is not None
-    caps = sparse.kron(sparse.eye_array(len(system.people)), np.ones((1, system.free)))
+    caps = sparse.kron(sparse.eye_array(len(system.people)), np.ones((1, system.n_free_options)))
     facts = [
         LinearConstraint(system.rows, system.lower, np.minimum(system.upper, shown.everybody)),
         LinearConstraint(caps, 0, system.people),
     ]
     whole = np.ones(system.size, dtype=np.int64)
-    ends = Bounds(system.low, np.minimum(system.high, np.repeat(system.people, system.free)))
+    ends = Bounds(system.low, np.minimum(system.high, np.repeat(system.people, system.n_free_options)))
     for cells in shown.cells:
         for cell, number in np.argwhere(cells.missing()).tolist():
             if not shown.missing_one(cells, cell, number):
@@ -224,7 +224,7 @@ def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
                 if tried >= MOST_PROGRAMS or system.size > PROGRAM_COUNTS:
                     return
                 tried += 1
-                goal = way * shown.direction(cells.cell_of == cell, number)
+                goal = way * shown.functional(cells.cell_of == cell, number)
                 found = milp(
                     goal,
                     constraints=facts,

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.solver import Program
@@ -220,10 +220,10 @@ class MarginRepair:
     def mend(self, counts: IntArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `counts` (with the rest last); or none."""
         matrix = counts.copy()
-        for option in range(self.system.free):
+        for option in range(self.system.n_free_options):
             if not self._mend_option(matrix, option):
                 return None
-        result: IntArray = matrix[:, : self.system.free].ravel()
+        result: IntArray = matrix[:, : self.system.n_free_options].ravel()
         # The keys are sums modulo 2^64, so they agree by chance too: addition decides.
         return result if self.system.admits(result) else None
 
@@ -304,7 +304,7 @@ def attain_by_mending(
         if not before or idle > EFFORT.birthday_idle:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(wanted_changes(checked, generator), system.reference)
+        want = coefficients_of_variables(wanted_changes(checked, generator), system.reference)
         values = program.vertex(want + 0.1 * generator.standard_normal(system.size))
         counts = mender.mend(near(values))
         if counts is not None:

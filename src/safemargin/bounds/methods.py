@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from safemargin.bounds.cells import direction, wanted_changes, with_rest
+from safemargin.bounds.cells import coefficients_of_variables, wanted_changes, with_rest
 from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.grid import junction
 from safemargin.bounds.mend import MarginRepair, attain_by_mending, can_mend
+from safemargin.bounds.perturb import perturb_and_repair, random_walk
 from safemargin.bounds.programs import (
     attain_by_programs,
     is_many_cycles,
@@ -22,7 +23,6 @@ from safemargin.bounds.programs import (
     solve_open_ends,
 )
 from safemargin.bounds.propagate import by_option, decomposable, propagate, shuttle
-from safemargin.bounds.reach import perturb_and_repair, random_walk
 from safemargin.bounds.rounding import attain_by_fits
 from safemargin.bounds.search import WHOLE, Search, Settled, Targets
 from safemargin.bounds.system import System
@@ -191,13 +191,15 @@ def _fit(task: Task) -> None:
             scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.system.size)
             _shuffle(task, task.dual.fit().values if scaling is None else scaling.fit(0.1 * noise))
         if not task.given:
-            _pull(task)
+            _tilted_fits(task)
 
 
-def _pull(task: Certifying) -> None:
-    """Add integer tables near fits that are pulled towards what is still open."""
+def _tilted_fits(task: Certifying) -> None:
+    """Add integer tables near fits that are tilted towards what is still open."""
     system, rounder, tables, generator = task.system, task.rounder, task.tables, numpy_generator(SEED + 3)
-    left, stuck, theta = task.open, 0, None
+    left, stuck = task.open, 0
+    first = task.dual.independent(rounder.middle) if system.n_free_options >= EFFORT.many_options else None
+    theta = first
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
@@ -212,17 +214,17 @@ def _pull(task: Certifying) -> None:
             perturb_and_repair(task.levels, system, task.reach, rounder.round, tables, generator, cleared)
         if not task.open:
             break
-        want = EFFORT.pull * (1 + stuck) * wanted_changes(task.levels, generator)
-        if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: pull some of them only
+        want = EFFORT.tilt * (1 + stuck) * wanted_changes(task.levels, generator)
+        if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: aim at some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         if rounder.scaling is not None:
-            values = rounder.scaling.fit(direction(want, system.reference))
+            values = rounder.scaling.fit(coefficients_of_variables(want, system.reference))
         else:
-            fit = task.dual.fit(tilt=direction(want, system.reference), start=theta)
-            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else None, fit.values
+            fit = task.dual.fit(tilt=coefficients_of_variables(want, system.reference), start=theta)
+            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else first, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(system, values, task.low, task.high, direction(want, system.reference))
+            counts = nearby(system, values, task.low, task.high, coefficients_of_variables(want, system.reference))
         if counts is None and tables:  # no integer table near the fit: exchange votes in an earlier one instead
             counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(want, system.reference), generator)
         if counts is not None:
@@ -273,7 +275,7 @@ def _change(task: Task) -> None:
     """Integer programs for single cells that are still open; ends with the first few that nothing settles."""
     assert isinstance(task, Certifying)
     system, tables = task.system, task.tables
-    if task.open > EFFORT.changed_open and system.free > 1 and not _is_small(task):
+    if task.open > EFFORT.changed_open and system.n_free_options > 1 and not _is_small(task):
         return  # each program clears a few: the release is treated as undecided, and a coarser one is tried
     if not tables and system.size <= EFFORT.changed_whole and not is_wide(system):
         found = near_optimum(system, task.program, SEED + 12)

@@ -162,20 +162,20 @@ class TightnessSearch:
             and len(self.tables) < EFFORT.near_groups
         ):
             before = self.search.unsettled()
-            self._take(self.near.find(self.program.maximise(self._pull()).values))
+            self._take(self.near.find(self.program.maximise(self._tilted_objective()).values))
             stale += before - self.search.unsettled() < EFFORT.near_worthwhile
             self.report()
 
-    def _pull(self) -> FloatArray:
+    def _tilted_objective(self) -> FloatArray:
         above, below = self.search.open_above, self.search.open_below
         chance = self.generator.random(len(above))
         want = np.where(above & below, np.where(chance < 0.5, -1.0, 1.0), above.astype(np.float64) - below)
         targets = self.search.targets
-        pull: FloatArray = targets.matrix.T @ (want * (1 + chance) * targets.sign)
-        return pull
+        objective: FloatArray = targets.matrix.T @ (want * (1 + chance) * targets.sign)
+        return objective
 
     def _alone(self, target: int, upwards: bool) -> None:
-        """One end, by the least change of the table that comes closest to it, or near the optimum pulled to it most."""
+        """One end, by the least change of the table that comes closest to it, or near a tilted optimum."""
         targets = self.search.targets
         value = int(self._goal(target, upwards) - targets.offset[target]) * int(targets.sign[target])
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
@@ -187,8 +187,8 @@ class TightnessSearch:
                     self._take(counts)
                     break
         if self.search.is_open(target, upwards, linear=False):
-            pull = self._pull() + EFFORT.near_weight * cost_of(self.search, target, upwards)
-            self._take(self.near.find(self.program.maximise(pull).values, places, value))
+            objective = self._tilted_objective() + EFFORT.near_weight * cost_of(self.search, target, upwards)
+            self._take(self.near.find(self.program.maximise(objective).values, places, value))
 
     def _goal(self, target: int, upwards: bool) -> int:
         """The end, or what makes the interval wide enough if that is less."""
@@ -308,7 +308,7 @@ def is_many_cycles(system: System) -> bool:
 def program_budget(system: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     # Options that share the people of a profile tie their columns together: they are charged with their square.
-    work = system.size * (system.free**2)
+    work = system.size * (system.n_free_options**2)
     # Rows and steps of the simplex method both grow with the blocks.
     if len(system.blocks) > EFFORT.many_blocks and not is_many_cycles(system):
         work *= (len(system.blocks) // 4) ** 2
@@ -362,14 +362,14 @@ def _solve_end(system: System, level: Level, program: Program, end: tuple[int, i
     """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
     cell, option, way = end
     profiles = level.members(cell)
-    cost = np.zeros((len(system.codes), system.free))
+    cost = np.zeros((len(system.codes), system.n_free_options))
     offset, sign = 0, 1
     count = len(system.options)
     chosen = (option,) if option < count else level.limits.sets[option - count]
-    if all(each < system.free for each in chosen):
+    if all(each < system.n_free_options for each in chosen):
         cost[profiles[:, None], list(chosen)] = 1.0
     else:  # the reference option is what the others leave of the people
-        cost[profiles[:, None], [each for each in range(system.free) if each not in chosen]] = 1.0
+        cost[profiles[:, None], [each for each in range(system.n_free_options) if each not in chosen]] = 1.0
         offset, sign = int(level.people[cell]), -1
     wanted = (cost * way * sign).ravel()
     nodes = EFFORT.integer_program_nodes

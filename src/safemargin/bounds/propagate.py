@@ -31,10 +31,10 @@ def propagate(system: System) -> tuple[IntArray, IntArray]:
         new_low = np.maximum(low, np.where(unlimited, 0, high) - left)
         # The options of a profile share its people: one more row that is not stored as a row.
         if system.people is not None:
-            taken = system.people - new_low.reshape(-1, system.free).sum(axis=1)
-            new_high = np.minimum(new_high, new_low + np.repeat(taken, system.free))
+            taken = system.people - new_low.reshape(-1, system.n_free_options).sum(axis=1)
+            new_high = np.minimum(new_high, new_low + np.repeat(taken, system.n_free_options))
         if (new_high < new_low).any():
-            name = cell_text(system.cell(int(np.flatnonzero(new_high < new_low)[0]) // system.free))
+            name = cell_text(system.cell(int(np.flatnonzero(new_high < new_low)[0]) // system.n_free_options))
             raise ContradictionError(f"the facts contradict each other: no count is possible for {name}")
         if (new_high == high).all() and (new_low == low).all():
             break
@@ -52,11 +52,11 @@ def _surplus(system: System, high: IntArray) -> tuple[IntArray, IntArray]:
 def _least(system: System, values: IntArray) -> IntArray:
     """Per variable the least of `values` over the rows it stands in."""
     # Minimum over the rows of each slice first, then over the slices of each profile: no row is expanded to its cells.
-    per_slice = np.full((system.slices.shape[0] + 1, system.free), UNBOUNDED, dtype=np.int64)
-    for option in range(system.free):
+    per_slice = np.full((system.slices.shape[0] + 1, system.n_free_options), UNBOUNDED, dtype=np.int64)
+    for option in range(system.n_free_options):
         rows = system.weights[:, option] > 0
         np.minimum.at(per_slice[:, option], system.slice_of[rows], values[rows])
-    least = np.full((len(system.codes), system.free), UNBOUNDED, dtype=np.int64)
+    least = np.full((len(system.codes), system.n_free_options), UNBOUNDED, dtype=np.int64)
     for block in system.blocks:  # -1, no slice, reads the last row
         np.minimum(least, per_slice[block], out=least)
     return least.ravel()
@@ -71,13 +71,13 @@ def _check(system: System, spare: IntArray, surplus: IntArray) -> None:
 
 def grids(system: System) -> tuple[MarginGrid, ...]:
     """One grid per option of a plain system; none if it is not plain."""
-    if system.people is not None and system.free > 1:
+    if system.people is not None and system.n_free_options > 1:
         return ()
     if (system.lower != system.upper).any() or not ((system.weights.sum(axis=1) == 1).all()):
         return ()
     shape = tuple(len(names) for names in system.categories)
     plain = []
-    for option in range(system.free):
+    for option in range(system.n_free_options):
         values: dict[Face, IntArray] = {}
         for block in system.blocks:
             stated = _stated(system, block, option)
@@ -269,7 +269,7 @@ def standard_form(system: System) -> Equations:
 
 def _unlimited(system: System, high: IntArray) -> IntArray:
     """People without a listed option whom no roll counts: they are omitted."""
-    hidden = np.arange(system.size) % system.free >= len(system.options)
+    hidden = np.arange(system.size) % system.n_free_options >= len(system.options)
     limiting = np.bincount(system.rows.indices, minlength=system.size)
     return np.flatnonzero(hidden & (high >= UNBOUNDED) & (limiting == 0))
 

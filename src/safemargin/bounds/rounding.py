@@ -83,7 +83,7 @@ class Rounder:
         self.system, self.people = system, system.people
         self.ranges = slice_ranges(system)
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
-        low, high = system.low.reshape(-1, system.free), system.high.reshape(-1, system.free)
+        low, high = system.low.reshape(-1, system.n_free_options), system.high.reshape(-1, system.n_free_options)
         self.exchanges = Exchanges(system.blocks, system.slices.shape[0], system.people, low, high)
         self._evenly, self._generator = False, numpy_generator(SEED + 11)
 
@@ -147,8 +147,13 @@ class Rounder:
         """Whether tables of several axes stand in no order in which exchanges could match them."""
         return not self._chain and any(len(self.system.axes_of(top)) > 1 for top in self.exchanges.tops)
 
+    @cached_property
+    def middle(self) -> FloatArray:
+        """The middle of the range of every slice and option, the rest last."""
+        return (self.least + self.most) / 2
+
     def _checked(self, counts: IntArray) -> IntArray | None:
-        result: IntArray = counts[:, : self.system.free].ravel()
+        result: IntArray = counts[:, : self.system.n_free_options].ravel()
         return result if self.system.admits(result) else None
 
     def guess(self) -> FloatArray:
@@ -157,7 +162,7 @@ class Rounder:
             return self.scaling.fit()
         size = self.system.slice_people
         everybody = max(int(self.people.sum()), 1)
-        middle = (self.least + self.most) / 2
+        middle = self.middle
         overall = np.ones(self.least.shape[1])
         logs = np.zeros((len(self.people), self.least.shape[1]))
         used = 0
@@ -172,7 +177,7 @@ class Rounder:
         logs -= max(used - 1, 0) * np.log(overall)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares *= (self.people / shares.sum(axis=1))[:, None]
-        return np.asarray(shares[:, : self.system.free].ravel())
+        return np.asarray(shares[:, : self.system.n_free_options].ravel())
 
     def near(self, values: FloatArray, evenly: bool = False) -> IntArray:
         """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not."""
@@ -181,7 +186,7 @@ class Rounder:
         return counts
 
     def _whole(self, values: FloatArray, evenly: bool) -> IntArray:
-        shares = np.maximum(values.reshape(-1, self.system.free), 0.0)
+        shares = np.maximum(values.reshape(-1, self.system.n_free_options), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
         # 1e-9 keeps integers that floats put just below.
         counts = np.floor(shares + 1e-9).astype(np.int64)
@@ -352,8 +357,8 @@ def attain_by_fits(
         before = search.unsettled()
         want = search.open_above.astype(np.float64) - search.open_below.astype(np.float64)
         want += generator.choice([-1.0, 1.0], size=len(want)) * (search.open_above & search.open_below)
-        pull = np.sign(search.targets.matrix.T @ (want * search.targets.sign))
-        counts = rounder.round(fit(tilts[stale % len(tilts)] * pull))
+        direction = np.sign(search.targets.matrix.T @ (want * search.targets.sign))
+        counts = rounder.round(fit(tilts[stale % len(tilts)] * direction))
         if counts is None:
             return
         search.take(counts)
@@ -369,8 +374,8 @@ def attain_by_fits(
 def _exchange_targets(rounder: Rounder, search: Search, counts: IntArray) -> None:
     """What single exchanges of votes make of a table, where the targets are the joint cells."""
     system, count = rounder.system, len(rounder.system.options)
-    if system.free + system.reference != count or not search.targets.are_joint_cells(
-        len(system.codes), count, system.free
+    if system.n_free_options + system.reference != count or not search.targets.are_joint_cells(
+        len(system.codes), count, system.n_free_options
     ):
         return
     wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))

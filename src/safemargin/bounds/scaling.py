@@ -25,13 +25,13 @@ class Scaling:
             self.blocks.append(code[system.blocks[top]])
             self.goals.append(least[slices].astype(np.float64))
 
-    def fit(self, lean: FloatArray | None = None) -> FloatArray:
-        """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
-        count = self.system.free + 1
+    def fit(self, logits: FloatArray | None = None) -> FloatArray:
+        """Values of all variables near every goal; `logits` says per variable which way, as a logarithm."""
+        count = self.system.n_free_options + 1
         values = np.ones((len(self.people), count))
-        if lean is not None:
+        if logits is not None:
             # exp(20) is five hundred million to one: beyond, scaling would divide by zero.
-            values[:, :-1] = np.exp(np.clip(lean.reshape(-1, count - 1), -20.0, 20.0))
+            values[:, :-1] = np.exp(np.clip(logits.reshape(-1, count - 1), -20.0, 20.0))
         values *= (self.people / values.sum(axis=1))[:, None]
         # Iterative proportional fitting (Deming and Stephan 1940); it converges to the fit of maximum entropy (Csiszar
         # 1975).

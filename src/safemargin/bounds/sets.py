@@ -83,7 +83,7 @@ def infer_sets(
 
 def _set_targets(system: System, sets: Sequence[tuple[int, ...]], cell_of: IntArray, cells: int) -> Targets:
     """One functional per cell and set, in that order."""
-    count, free = len(sets), system.free
+    count, free = len(sets), system.n_free_options
     profiles = np.arange(len(cell_of))
     rows, columns = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)

@@ -48,7 +48,7 @@ def places_in(system: System, cells: CellIndex) -> IntArray:
 
 def targets_of(system: System, cell_of: IntArray, cells: int) -> Targets:
     """One functional per cell and listed option, in that order."""
-    count, free = len(system.options), system.free
+    count, free = len(system.options), system.n_free_options
     profiles = np.arange(len(cell_of))
     rows, columns = [], []
     for option in range(count):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import form_of, is_infeasible, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
@@ -54,8 +54,8 @@ def _narrowed(system: System, low: IntArray, high: IntArray, within: Limits) -> 
     """Ranges of the variables within the limits, where a profile is large enough to have any."""
     assert system.people is not None
     least, most = within.least(system.people), within.most(system.people)
-    inner_low, inner_high = least[:, : system.free], most[:, : system.free]
-    if system.reference and system.free == 1:  # the option that is left has limits too
+    inner_low, inner_high = least[:, : system.n_free_options], most[:, : system.n_free_options]
+    if system.reference and system.n_free_options == 1:  # the option that is left has limits too
         inner_low = np.maximum(inner_low, system.people[:, None] - most[:, 1:2])
         inner_high = np.minimum(inner_high, system.people[:, None] - least[:, 1:2])
     listed = np.maximum(low, inner_low.ravel()), np.minimum(high, inner_high.ravel())
@@ -78,7 +78,7 @@ def attain_within(
         if not before or stuck > 3:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(wanted_changes(checked, generator), system.reference)
+        want = coefficients_of_variables(wanted_changes(checked, generator), system.reference)
         want = want + 0.1 * generator.standard_normal(system.size)
         # Inside the limits first; cells that are still open after that need a count at one end of their range.
         found = next((c for program in programs[turn // 4 % 2 :] if (c := program.find(want)) is not None), None)

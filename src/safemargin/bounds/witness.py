@@ -53,10 +53,10 @@ from itertools import combinations, islice
 import numpy as np
 from scipy import linalg, sparse
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, one_thread
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, distinct, one_thread
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SoftmaxDual:
 
     def __init__(self, system: System, low: IntArray, high: IntArray) -> None:
         assert system.people is not None
-        self.system, self.people, self.shares = system, system.people.astype(np.float64), system.free > 1
+        self.system, self.people, self.shares = system, system.people.astype(np.float64), system.n_free_options > 1
         self.rows = np.flatnonzero((system.lower > 0) | (system.upper < UNBOUNDED))
         self.slice_of, self.weights = system.slice_of[self.rows], system.weights[self.rows].astype(np.float64)
         self.slices = system.slices.astype(np.float64)
@@ -95,11 +95,11 @@ class SoftmaxDual:
         self.goal = np.maximum(most, lower).astype(np.float64)
         self.low, self.high = low.astype(np.float64), ceiling.astype(np.float64)
         # Shares of options that share people have no ceilings of their own: where nobody can be, the logit is endless.
-        self.barrier = np.where((system.high == 0).reshape(-1, system.free), -np.inf, 0.0)
+        self.barrier = np.where((system.high == 0).reshape(-1, system.n_free_options), -np.inf, 0.0)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """The value of every row."""
-        per_slice = self.slices @ values.reshape(-1, self.system.free)
+        per_slice = self.slices @ values.reshape(-1, self.system.n_free_options)
         return np.asarray((per_slice[self.slice_of] * self.weights).sum(axis=1))
 
     def adjoint(self, theta: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ class SoftmaxDual:
 
         `dot(adjoint(theta), values) == dot(theta, sums(values))`.
         """
-        per_slice = np.zeros((self.slices.shape[0], self.system.free))
+        per_slice = np.zeros((self.slices.shape[0], self.system.n_free_options))
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
         return np.asarray(self.slices.T @ per_slice).ravel()
 
@@ -136,12 +136,28 @@ class SoftmaxDual:
             limit = steps or (EFFORT.tilted_steps if rough else EFFORT.newton_steps)
             return _newton(self, base, span, goal, shift, theta, limit, EFFORT.tilted_miss if rough else 0.0)
 
+    def independent(self, counts: FloatArray) -> FloatArray:
+        """The `theta` of a table whose shares are as if axes were independent: where to start with many options.
+
+        `counts` are those of every slice and option, the last one for what is left. Only complete blocks are used.
+        """
+        logits = np.log(counts[:, :-1] + 0.5) - np.log(counts[:, -1:] + 0.5)
+        used = [distinct(block) for block in self.system.blocks if (block >= 0).all()]
+        theta = np.zeros(len(self.rows))
+        for slices in used:
+            overall = counts[slices].sum(axis=0)
+            # The shares of each block times those of the others, over those of everybody once for every block but one.
+            shared = (np.log(overall[:-1] + 0.5) - np.log(overall[-1] + 0.5)) * (len(used) - 1) / len(used)
+            own = np.flatnonzero(np.isin(self.slice_of, slices))
+            theta[own] = (self.weights[own] * (logits[self.slice_of[own]] - shared)).sum(axis=1)
+        return np.where((np.abs(self.weights).sum(axis=1) == 1), theta, 0.0)
+
     def tilted(self, tilt: FloatArray) -> FloatArray:
         """Values to round from, pulled by `tilt`."""
         return self.fit(tilt=tilt).values
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        free, people = self.system.free, self.people
+        free, people = self.system.n_free_options, self.people
         floors = np.zeros(free + 1) if floors is None else floors
         if self.shares:
             least = np.where(self.barrier < 0, 0.0, floors[:-1])
@@ -154,7 +170,7 @@ class SoftmaxDual:
         """Share of its span that each variable takes at these logits: softmax per profile, or the logistic function."""
         if not self.shares:
             return _sigmoid(logits)
-        shifted = logits.reshape(-1, self.system.free) + self.barrier
+        shifted = logits.reshape(-1, self.system.n_free_options) + self.barrier
         top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Shift by the largest exponent (at least 0, the reference option's): no overflow in softmax.
         weight = np.exp(shifted - top)
@@ -165,22 +181,22 @@ class SoftmaxDual:
         """The convex function whose gradient in the logits is the table: log-sum-exp per profile."""
         if not self.shares:
             return float(span @ np.logaddexp(0.0, logits))
-        shifted = logits.reshape(-1, self.system.free) + self.barrier
+        shifted = logits.reshape(-1, self.system.n_free_options) + self.barrier
         top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Log-sum-exp, shifted in the same way.
         log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(shifted - top).sum(axis=1))
-        return float(span[:: self.system.free] @ log)
+        return float(span[:: self.system.n_free_options] @ log)
 
     def support(self, logits: FloatArray, span: FloatArray) -> float:
         """The support function: the largest `dot(logits, values)` over all tables, and the limit of the potential."""
         if not self.shares:
             return float(span @ np.maximum(logits, 0.0))
-        best = np.maximum((logits.reshape(-1, self.system.free) + self.barrier).max(axis=1), 0.0)
-        return float(span[:: self.system.free] @ best)
+        best = np.maximum((logits.reshape(-1, self.system.n_free_options) + self.barrier).max(axis=1), 0.0)
+        return float(span[:: self.system.n_free_options] @ best)
 
     def hessian(self, share: FloatArray, span: FloatArray) -> FloatArray:
         """A Cov A': second derivatives of the potential by `theta`."""
-        free = self.system.free
+        free = self.system.n_free_options
         part, size = share.reshape(-1, free), span.reshape(-1, free)
         # Hessian of the dual: covariance of the row sums under independent multinomials per profile.
         hessian = np.zeros((len(self.rows), len(self.rows)))
@@ -249,7 +265,7 @@ def floors_of(system: System, limits: Limits) -> FloatArray:
     # Options without a floor may be chosen by nobody; sets of options have no shares of their own here.
     least = np.array([max(float(f), 0.0) for f in limits.floors[: limits.options]])
     rest = np.array([max(1 - float(c), 0.0) for c in limits.ceilings[: limits.options]])
-    if system.free == 1:
+    if system.n_free_options == 1:
         return np.array([least[0], rest[0]])
     return least if system.reference else np.append(least, 0.0)
 
@@ -258,7 +274,7 @@ def real_table(system: System, fit: Fit) -> list[FloatArray]:
     """A fit per profile and listed option; nothing if it misses a fact."""
     if not fit.found:
         return []
-    values = fit.values.reshape(-1, system.free)
+    values = fit.values.reshape(-1, system.n_free_options)
     if system.reference:
         assert system.people is not None
         values = np.column_stack([values, system.people - values.sum(axis=1)])
@@ -271,10 +287,10 @@ def cleared_by_fits(checked: list[Level], dual: SoftmaxDual, limits: Limits, gen
     system, cleared = dual.system, 0
     tables = real_table(system, dual.fit(floors=floors_of(system, limits)))
     for turn in range(EFFORT.real_fits):
-        want = EFFORT.strong_pull * wanted_changes(checked, generator)
+        want = EFFORT.strong_tilt * wanted_changes(checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
-            tilt = way * direction(want, system.reference)
+            tilt = way * coefficients_of_variables(want, system.reference)
             tables += real_table(system, dual.fit(tilt=tilt, steps=EFFORT.newton_steps))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
         if cleared == open_cells(checked):

@@ -221,7 +221,7 @@ class ShownCells:
 
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
         """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
-        profiles = np.flatnonzero((counts != start).reshape(-1, self.system.free).any(axis=1))
+        profiles = np.flatnonzero((counts != start).reshape(-1, self.system.n_free_options).any(axis=1))
         step = self.columns(counts, profiles) - self.columns(start, profiles)
         for cells, sums in zip(self.cells, base, strict=True):
             if not cells.left:
@@ -243,9 +243,9 @@ class ShownCells:
                 cells.left = int(cells.missing().sum())
         return sum(cells.left for cells in self.cells)
 
-    def direction(self, members: BoolArray, number: int) -> FloatArray:
+    def functional(self, members: BoolArray, number: int) -> FloatArray:
         """The count of one secret in one cell, as a function of the variables and up to a constant."""
-        options, free = self.secrets[number][0], self.system.free
+        options, free = self.secrets[number][0], self.system.n_free_options
         weights = np.array([float(option in options) for option in range(len(self.system.options))])
         if self.system.reference:  # the last option is what the others leave
             weights = weights[:-1] - weights[-1]
@@ -265,8 +265,8 @@ class ShownCells:
             chosen = np.argmax(missing[rows] * generator.random((len(rows), len(self.secrets))), axis=1)
             down = (cells.least > cells.limit)[rows, chosen]
             way = np.where(down | (generator.random(len(rows)) < 0.5), -1.0, 1.0)
-            pull = np.zeros((len(cells.people), want.shape[1]))
-            pull[rows] = np.where(inside[chosen], way[:, None], -way[:, None])
-            own = pull[cells.cell_of]
+            sign = np.zeros((len(cells.people), want.shape[1]))
+            sign[rows] = np.where(inside[chosen], way[:, None], -way[:, None])
+            own = sign[cells.cell_of]
             want = np.where(want == 0, own, want)
         return want

@@ -61,7 +61,7 @@ def carried_by(
         tables = listed_tables(same or only_table(system), system, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.parts)
+    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.shared_sums)
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
@@ -70,7 +70,7 @@ def _completed(
 ) -> WitnessBundle | str:
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
-    parts = [merged_margin(first, axis, groups) for axis, groups in carried.parts]
+    parts = [merged_margin(first, axis, groups) for axis, groups in carried.shared_sums]
     system = build_system((*publication.tables, *parts), onlooker)
     (question,) = fields["questions"]
     secrets = [
@@ -86,7 +86,7 @@ def _completed(
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
     shown = ShownCells(system, publication.tables, sets, secrets, plan.target)
     order = _rows_in(carried, system)
-    tables = [table.counts[order][:, : system.free].ravel() for table in carried.tables]
+    tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):
         listed = np.empty_like(carried.roll.counts, shape=(len(order), len(carried.schema.options)))
@@ -95,7 +95,7 @@ def _completed(
     if shown.count_missing():
         return NOT_FOUND
     return WitnessBundle(
-        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.parts, tuple(moves)
+        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.shared_sums, tuple(moves)
     )
 
 

@@ -114,10 +114,10 @@ def demo(
     _print(result, folder / "release", as_json)
 
 
-def _attempt(data: Path, progress: Progress, **said: Any) -> Release | Draft:
+def _attempt(data: Path, progress: Progress, **overrides: Any) -> Release | Draft:
     """The release, or the draft that was refused."""
     try:
-        return run_release(data, progress=progress, **said)
+        return run_release(data, progress=progress, **overrides)
     except RefusedError as error:
         if not isinstance(error.draft, Draft):
             raise

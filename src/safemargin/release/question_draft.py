@@ -173,8 +173,8 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         irregular=(),
         witness=(),
         tables=(),
-        parts=(),
-        is_plain=all(draft.plan.is_plain for draft in drafts),
+        shared_sums=(),
+        data_independent=all(draft.plan.data_independent for draft in drafts),
     )
     every = tuple(table for draft in drafts for table in draft.publication.tables)
     return QuestionsDraft(

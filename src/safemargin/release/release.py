@@ -206,8 +206,8 @@ def release(
     choice that a report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
-    said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
-    project, source = project_of(data, said)
+    overrides = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
+    project, source = project_of(data, overrides)
     progress = numbered(progress, STEPS)
     progress("reading")
     work, command = math.inf if alternatives else WORK, command_of(data, answer, by, protect, target, answers)

@@ -57,7 +57,7 @@ class WitnessBundle:
     wanted: tuple[Wanted, ...]
     roll: Tally
     tables: tuple[Tally, ...]
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
     moves: tuple[tuple[int, Changes], ...] = ()
 
@@ -76,7 +76,9 @@ class WitnessBundle:
             "roll": roll,
             "tables": [table.counts.ravel().tolist() for table in self.tables],
             "moves": [{"from": start, "changes": [list(each) for each in changes]} for start, changes in self.moves],
-            "fixed": [{"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.parts],
+            "fixed": [
+                {"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.shared_sums
+            ],
         }
 
 

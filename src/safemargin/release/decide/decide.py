@@ -75,16 +75,18 @@ WITHOUT = "Publishing what was left after that"
 
 @dataclass(frozen=True)
 class ProofResult:
-    """A proof about a release; `rule` says whether it holds against an onlooker who knows the rule, and `is_plain` that
-    nothing is merged or omitted for its answers: then every table that agrees with the release leads to it.
+    """A proof about a release, and against whom it holds.
+
+    `rule` says whether it holds against an onlooker who knows the rule. `data_independent` says that nothing is merged
+    or omitted for its answers: then every table that agrees with the release leads to it.
     """
 
     proof: Proof
     rule: bool = False
-    is_plain: bool = False
+    data_independent: bool = False
     tables: tuple[Tally, ...] = field(default=(), compare=False)
     """The witnesses of the proof, as counts by profile."""
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
 
     @property
@@ -163,7 +165,7 @@ def prove_with_reasons(
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
         if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
-            return ProofResult(proof, True, tables=listed, parts=parts)
+            return ProofResult(proof, True, tables=listed, shared_sums=parts)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return ProofResult(failed)
@@ -217,8 +219,8 @@ def plan_of(
         exposed_people=people,
         witness=proof.tables,
         tables=shown.tables,
-        parts=shown.parts,
-        is_plain=shown.is_plain,
+        shared_sums=shown.shared_sums,
+        data_independent=shown.data_independent,
         notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
 

@@ -87,11 +87,11 @@ def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Expo
 
 @dataclass(frozen=True)
 class CounterfactualCause:
-    """A reason why a block could have been merged: votes per group of it, and the sums that make it one (`parts`)."""
+    """Why a block could have been merged: votes per group of it, and the sums that make it a reason (`shared_sums`)."""
 
     axis: int
     block: GroupBlock
-    parts: tuple[Group, ...]
+    shared_sums: tuple[Group, ...]
     votes: IntArray
     change: float
 
@@ -175,7 +175,7 @@ class ExplanationSearch:
         made: dict[object, tuple[bool, Sequence[str]]] = {}
         for _ in range(MOST_RERUNS if all(self.triggers) else 0):
             chosen = [triggers[place] for triggers, place in zip(self.triggers, choice, strict=True)]
-            key = tuple((trigger.parts, trigger.votes.tobytes()) for trigger in chosen)
+            key = tuple((trigger.shared_sums, trigger.votes.tobytes()) for trigger in chosen)
             if key in made:
                 leads, self.failed = made[key]
             else:
@@ -245,7 +245,9 @@ class ExplanationSearch:
             votes.append(counts)
             shown = [group for group in split.groups if not group <= merged and group not in rest]
             shown += [frozenset().union(*rest)] if rest else []
-            partitions.append((*shown, *(part for trigger in triggers for part in trigger.parts)) if triggers else ())
+            partitions.append(
+                (*shown, *(part for trigger in triggers for part in trigger.shared_sums)) if triggers else ()
+            )
         table = self.rule.on(votes).table
         names = table.schema.names
         order = sorted(range(len(names)), key=lambda axis: not self.candidate.splits[axis].is_published)
@@ -284,7 +286,7 @@ class ExplanationSearch:
             return
         position = {group: number for number, group in enumerate(block.groups)}
         wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
-        for part in block.parts:  # a part of the block in the guard band
+        for part in block.children:  # a part of the block in the guard band
             inside = np.array([position[group] for group in part.groups])
             parts: tuple[Group, ...] = (part.whole, block.whole - part.whole)
             wanted.append((inside, parts, self._band(int(people[inside].sum()))))
