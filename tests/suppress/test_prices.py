@@ -11,7 +11,7 @@ TOWNS, AGES = ("A", "B", "C"), ("young", "old", "aged")
 
 
 def tables_like(counts: dict[tuple[str, str], int], gaps: set[tuple[str, str]]) -> list[dict[tuple[str, str], int]]:
-    """Every table of whole people with the same sums and the same printed counts."""
+    """Every integer table with the same sums and the same printed counts."""
     free = sorted(gaps)
     found = []
     for values in product(range(max(counts.values()) + 12), repeat=len(free)):
