@@ -131,9 +131,7 @@ def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
         _force_inside(known, level, blocks, ranges)
 
 
-def _by_slices_inside(
-    known: System, level: Level, blocks: IntArray, ranges: SliceRanges
-) -> tuple[IntArray, IntArray]:
+def _by_slices_inside(known: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
     """The ends of every cell by the slices that lie in it: those of one block are disjoint, so that they add up."""
     count, size, cells = len(known.options), known.slice_people, len(level.first)
     number, profile = np.nonzero(blocks >= 0)

@@ -113,7 +113,7 @@ class Rounder:
         return rounded
 
     def _match_blocks(self, counts: IntArray) -> bool:
-        """Exchange votes until every margin holds, with profiles that agree in every table as one; false if they do not.
+        """Exchange votes until every margin holds, profiles that agree in every table as one; false if they do not.
 
         Exchanges in one block keep the sums of all others, so the first block that stays off decides.
         """
