@@ -83,4 +83,6 @@ def test_the_command_ends_with_1_where_an_interval_is_narrower(
     wide = run("bound", "a.csv", "b.csv", "--roll", "roll.csv", "--rho", "0.6")
     assert wide.code == 0 and "Relative width: each of 4 intervals is at least 60 % of its people wide" in wide.out
     narrow = run("bound", "a.csv", "b.csv", "--roll", "roll.csv", "--rho", "0.7")
-    assert narrow.code == 1 and "2 of 4 intervals are narrower than 70 % of their people" in " ".join(narrow.out.split())
+    assert narrow.code == 1 and "2 of 4 intervals are narrower than 70 % of their people" in " ".join(
+        narrow.out.split()
+    )

@@ -129,8 +129,8 @@ class RelativeWidths:
     """Proposition 8(a) of the paper: with relative widths of at least `rho`, no share is known more closely than that.
 
     The relative width of a cell is the width of its interval over its people. `narrower` intervals have less than
-    `asked`; `unproved` ones may have, as no whole table attains their ends. `least` is the smallest width, of cells with
-    people. Example: 10 to 40 of 100 people is a relative width of .3.
+    `asked`; `unproved` ones may have, as no whole table attains their ends. `least` is the smallest width, of cells
+    with people. Example: 10 to 40 of 100 people is a relative width of .3.
     """
 
     asked: float

@@ -152,10 +152,8 @@ def _width_words(widths: RelativeWidths) -> Paragraph:
     if widths.holds:
         return Paragraph(f"Relative width: each of {count} is at least {asked} of its people wide. {smallest}")
     unproved = f", and {widths.unproved:,} may be, as no whole table was found at their ends" if widths.unproved else ""
-    return Paragraph(
-        f"Relative width: {widths.narrower:,} of {count} are narrower than {asked} of their people{unproved}. {smallest}",
-        "warning",
-    )
+    narrow = f"{widths.narrower:,} of {count} are narrower than {asked} of their people"
+    return Paragraph(f"Relative width: {narrow}{unproved}. {smallest}", "warning")
 
 
 def bound(
@@ -187,8 +185,8 @@ def bound(
     says what they know. `target` names the axes whose cells are asked for; `cell` asks for one cell (and `option`, such
     as `{"age": "young", "option": "yes"}`) with the tables at both ends of its interval, and for a `Table` of counts
     what would protect it. `beta`, `kappa` and `tau` override those of `aim`. With `decide`, cells are only classified
-    against `tau`: faster, but intervals are not tightened. With `rho`, intervals are also compared with that share of the
-    people of their cell. `reading` corrects how tables are read.
+    against `tau`: faster, but intervals are not tightened. With `rho`, intervals are also compared with that share of
+    the people of their cell. `reading` corrects how tables are read.
     """
     if rho is not None and (decide or cell is not None):
         raise InputError("rho: needs all intervals, as narrow as they are; remove decide and cell")
