@@ -19,9 +19,10 @@ import pytest
 import evidence
 from safemargin.core import Generator, numpy_generator
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_tokens, send
-from safemargin.election.manifest import KnownElection
-from safemargin.election.rehearse import (
+from safemargin.election.manifests import KnownElection
+from safemargin.election.rehearsal import (
     PartyProcesses,
     SimulatedVoters,
     close_all,
@@ -32,7 +33,6 @@ from safemargin.election.rehearse import (
 )
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan, plan_text
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError, shipped_texts
 

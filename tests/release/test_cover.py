@@ -28,7 +28,7 @@ def test_what_is_published_alone_is_regular() -> None:
     for seed in range(90):
         one, limits, _ = case(seed)
         for block in AxisCoarsening(one, limits.strict).cut():
-            if not block.parts:
+            if not block.children:
                 assert one.regular(block.whole, limits.strict)
 
 

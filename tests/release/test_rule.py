@@ -26,7 +26,7 @@ def broken(seeds: Iterable[int], wide: bool = False) -> tuple[list[object], int,
             continue
         shown += 1
         assert same, f"{seed}: a witness does not lead to the same files"
-        assert plan.certificate.witnesses == max(len(plan.tables), 1) and (plan.tables or plan.is_plain)
+        assert plan.certificate.witnesses == max(len(plan.tables), 1) and (plan.tables or plan.data_independent)
         found += [(seed, each) for each in breaks]
     return found, shown, others
 

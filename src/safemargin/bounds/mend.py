@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.solver import Program
@@ -209,9 +209,9 @@ def can_mend(ranges: SliceRanges, exchanges: Exchanges) -> bool:
 class MarginRepair:
     """Changes integer counts until every slice has its exact `sums`; what it prepares depends on public facts only."""
 
-    def __init__(self, known: System, exchanges: Exchanges, sums: IntArray, generator: Generator) -> None:
-        self.known, self.exchanges, self.sums, self.generator = known, exchanges, sums, generator
-        self.blocks, slices = known.blocks[list(exchanges.tops)], exchanges.slices
+    def __init__(self, system: System, exchanges: Exchanges, sums: IntArray, generator: Generator) -> None:
+        self.system, self.exchanges, self.sums, self.generator = system, exchanges, sums, generator
+        self.blocks, slices = system.blocks[list(exchanges.tops)], exchanges.slices
         # A profile in no slice of a block has the last place, whose number is 0: it changes no margin there.
         self.numbers = generator.integers(0, 2**64, size=slices + 1, dtype=np.uint64)
         self.numbers[slices] = 0
@@ -220,12 +220,12 @@ class MarginRepair:
     def mend(self, counts: IntArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `counts` (with the rest last); or none."""
         matrix = counts.copy()
-        for option in range(self.known.free):
+        for option in range(self.system.n_free_options):
             if not self._mend_option(matrix, option):
                 return None
-        result: IntArray = matrix[:, : self.known.free].ravel()
+        result: IntArray = matrix[:, : self.system.n_free_options].ravel()
         # The keys are sums modulo 2^64, so they agree by chance too: addition decides.
-        return result if self.known.admits(result) else None
+        return result if self.system.admits(result) else None
 
     def _mend_option(self, matrix: IntArray, option: int) -> bool:
         """Let people change between an option and the rest until its margins hold; false if no set of changes does."""
@@ -249,7 +249,7 @@ class MarginRepair:
 
     def _missing(self, matrix: IntArray, option: int) -> IntArray:
         """Votes that every slice lacks."""
-        sums: IntArray = self.known.slices @ matrix[:, option]
+        sums: IntArray = self.system.slices @ matrix[:, option]
         return self.sums[:, option] - sums
 
     def _open(self, matrix: IntArray, option: int) -> tuple[IntArray, IntArray]:
@@ -298,14 +298,14 @@ def attain_by_mending(
     take: Callable[[IntArray], None],
 ) -> None:
     """Take tables `near` linear optima, each time towards what is still open."""
-    known, generator, idle = mender.known, mender.generator, 0
+    system, generator, idle = mender.system, mender.generator, 0
     for _ in range(EFFORT.birthday_tables):
         before = open_cells(checked)
         if not before or idle > EFFORT.birthday_idle:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(wanted_changes(checked, generator), known.reference)
-        values = program.vertex(want + 0.1 * generator.standard_normal(known.size))
+        want = coefficients_of_variables(wanted_changes(checked, generator), system.reference)
+        values = program.vertex(want + 0.1 * generator.standard_normal(system.size))
         counts = mender.mend(near(values))
         if counts is not None:
             take(counts)

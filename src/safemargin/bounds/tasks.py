@@ -29,12 +29,12 @@ from safemargin.core import IntArray, Limits, Progress, no_progress
 class InferenceTask(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
-    known: System
+    system: System
     given: Sequence[IntArray]
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.low, self.high = self.known.low, self.known.high
+        self.low, self.high = self.system.low, self.system.high
 
     @property
     @abstractmethod
@@ -51,22 +51,22 @@ class InferenceTask(ABC):
     @cached_property
     def grids(self) -> tuple[MarginGrid, ...]:
         """The plain margins per option; none if the system is not plain."""
-        return grids(self.known)
+        return grids(self.system)
 
     @cached_property
     def rounder(self) -> Rounder:
         """Rounds tables of this system."""
-        return Rounder(self.known)
+        return Rounder(self.system)
 
     @cached_property
     def dual(self) -> SoftmaxDual:
         """Fits tables of this system."""
-        return SoftmaxDual(self.known, self.low, self.high)
+        return SoftmaxDual(self.system, self.low, self.high)
 
     @cached_property
     def program(self) -> Program:
         """Linear and integer programs over this system."""
-        return program_of(self.known, self.low, self.high)
+        return program_of(self.system, self.low, self.high)
 
 
 @dataclass(eq=False)
@@ -120,22 +120,22 @@ class Certifying(InferenceTask):
     @property
     def is_hopeless(self) -> bool:
         """Whether fractions are of no use and nothing here rounds tables of this kind and size."""
-        few = self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts
-        return is_wide(self.known) or (not few and self.rounder.in_circles)
+        few = self.most_linear is None or self.tables or self.system.size <= EFFORT.circle_counts
+        return is_wide(self.system) or (not few and self.rounder.in_circles)
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
         super().narrow(low, high)
-        self.levels[0].force(*self.known.listed_ends(low, high))
+        self.levels[0].force(*self.system.listed_ends(low, high))
 
     def take(self, counts: IntArray) -> None:
         """Add an integer table and what it shows."""
         self.tables.append(counts)
-        show(self.levels, self.known.listed(counts))
+        show(self.levels, self.system.listed(counts))
 
     def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
         """What tables one exchange away from these show."""
         for table in tables:  # one takes up to seconds: who waits may stop in between
-            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [table])
+            attain_by_exchanges(self.levels if levels is None else levels, self.system, self.reach, [table])
             self.report(self.turn)
 
     def report(self, turn: float, share: float = 0.0) -> None:
@@ -186,7 +186,7 @@ def _next_open(task: Certifying) -> tuple[Level, int, int] | None:
 def _settle_cell(task: Certifying, changes: Changes, place: tuple[Level, int, int]) -> IntArray | None:
     """A table that shows one more end of a cell; where a program proves that there is none, the cell is narrowed."""
     level, cell, column = place
-    for aim, higher in aims_of(task.known, level, cell, column):
+    for aim, higher in aims_of(task.system, level, cell, column):
         change = changes.find(task.tables[-EFFORT.change_starts :], aim)
         if change.table is not None:
             task.take(change.table)

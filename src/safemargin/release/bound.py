@@ -152,8 +152,11 @@ def _width_words(widths: RelativeWidths) -> Paragraph:
     if widths.holds:
         return Paragraph(f"Relative width: each of {count} is at least {asked} of its people wide. {smallest}")
     unproved = f", and {widths.unproved:,} may be, as no whole table was found at their ends" if widths.unproved else ""
-    narrow = f"{widths.narrower:,} of {count} are narrower than {asked} of their people"
-    return Paragraph(f"Relative width: {narrow}{unproved}. {smallest}", "warning")
+    return Paragraph(
+        f"Relative width: {widths.narrower:,} of {count} are narrower than {asked} of their people{unproved}. "
+        f"{smallest}",
+        "warning",
+    )
 
 
 def bound(

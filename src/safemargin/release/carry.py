@@ -56,12 +56,12 @@ def carried_by(
     held = in_order(table.schema, roll.codes[here], roll.counts[here])
     tables = plan.tables
     if not tables:
-        known = build_system(publication.tables, onlookers[0])
-        same = [counts for counts in plan.witness if counts.shape == known.low.shape and known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, table.schema)
+        system = build_system(publication.tables, onlookers[0])
+        same = [counts for counts in plan.witness if counts.shape == system.low.shape and system.admits(counts)]
+        tables = listed_tables(same or only_table(system), system, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.parts)
+    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.shared_sums)
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
@@ -70,8 +70,8 @@ def _completed(
 ) -> WitnessBundle | str:
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
-    parts = [merged_margin(first, axis, groups) for axis, groups in carried.parts]
-    known = build_system((*publication.tables, *parts), onlooker)
+    parts = [merged_margin(first, axis, groups) for axis, groups in carried.shared_sums]
+    system = build_system((*publication.tables, *parts), onlooker)
     (question,) = fields["questions"]
     secrets = [
         (
@@ -84,28 +84,28 @@ def _completed(
     if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
-    shown = ShownCells(known, publication.tables, sets, secrets, plan.target)
-    order = _rows_in(carried, known)
-    tables = [table.counts[order][:, : known.free].ravel() for table in carried.tables]
+    shown = ShownCells(system, publication.tables, sets, secrets, plan.target)
+    order = _rows_in(carried, system)
+    tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):
         listed = np.empty_like(carried.roll.counts, shape=(len(order), len(carried.schema.options)))
-        listed[order] = known.listed(counts)
+        listed[order] = system.listed(counts)
         moves.append((start, changes_between(carried.tables[start].counts, listed)))
     if shown.count_missing():
         return NOT_FOUND
     return WitnessBundle(
-        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.parts, tuple(moves)
+        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.shared_sums, tuple(moves)
     )
 
 
-def _rows_in(carried: WitnessBundle, known: System) -> IntArray:
+def _rows_in(carried: WitnessBundle, system: System) -> IntArray:
     """The row of the roll of every profile of a system."""
-    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in known.axes]
-    columns = [carried.schema.names.index(name) for name in known.axes]
+    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in system.axes]
+    columns = [carried.schema.names.index(name) for name in system.axes]
     codes = [
-        np.array([axis.index[label] for label in labels], dtype=np.int64)[known.codes[:, own]]
-        for own, (axis, labels) in enumerate(zip(axes, known.categories, strict=True))
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
+        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
     ]
     sizes = [len(axis.categories) for axis in axes]
     rows = row_keys(carried.roll.codes[:, columns], sizes)

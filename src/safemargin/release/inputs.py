@@ -124,11 +124,11 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     # An earlier release may have listed a category in which nobody is left, so with a ledger all of them stay.
     table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
-    said = () if book is None else book.notes
+    earlier = () if book is None else book.notes
     held = dict.fromkeys(path for section in project.onlookers for path in section.facts)
     facts = [note for path in held for note in reading_notes(read_one(path))]
-    said = (*notes, *facts, *said, *lock_notes(project), *wave_notes(book))
-    return Inputs(project, table, onlookers_of(project, table, book), book, said)
+    remarks = (*notes, *facts, *earlier, *lock_notes(project), *wave_notes(book))
+    return Inputs(project, table, onlookers_of(project, table, book), book, remarks)
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> LedgerContext:
@@ -238,29 +238,29 @@ IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
 
-def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countable | None]:
+def project_of(data: object, overrides: Mapping[str, Any]) -> tuple[Project, Countable | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
-    A project says everything itself: beside it, only another `target` and `protect` may be `said`.
+    A project says everything itself: beside it, only another `target` and `protect` may be in `overrides`.
     """
     if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
-        twice = [name for name in said if name not in BESIDE]
+        twice = [name for name in overrides if name not in BESIDE]
         if twice:
             raise InputError(
                 f"{', '.join(twice)}: a project says all of this itself; omit it, or give the data instead"
             )
         project = data if isinstance(data, Project) else Project.load(data)
-        other = {**(said["target"].stated() if "target" in said else {})}
-        other |= {"protect": said["protect"]} if "protect" in said else {}
+        other = {**(overrides["target"].stated() if "target" in overrides else {})}
+        other |= {"protect": overrides["protect"]} if "protect" in overrides else {}
         changed: dict[str, object] = {"aims": project.aims.model_copy(update=other)}
-        if engine := {key: said[key] for key in ("engine", "master") if key in said}:
+        if engine := {key: overrides[key] for key in ("engine", "master") if key in overrides}:
             if project.data is None:
                 raise InputError(f"{next(iter(engine))}: sealed tallies are not counted again; remove it")
             changed["data"] = project.data.model_copy(update=engine)
         return project.model_copy(update=changed), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
-        if name not in said and not (
-            name == "answer" and ("answers" in said or isinstance(said.get("options"), Mapping))
+        if name not in overrides and not (
+            name == "answer" and ("answers" in overrides or isinstance(overrides.get("options"), Mapping))
         ):
             raise InputError(f"{name} is missing: name {meaning}")
     is_distant = isinstance(data, str | Path) and is_address(str(data))
@@ -269,17 +269,25 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countabl
     content: dict[str, object] = {
         "data": {
             "source" if is_distant else "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
-            **{key: said[key] for key in DATA_KEYS if key in said},
+            **{key: overrides[key] for key in DATA_KEYS if key in overrides},
         },
-        "axes": _axes(said["by"]),
+        "axes": _axes(overrides["by"]),
         "target": {
-            **(said["target"].stated() if isinstance(said.get("target"), Target) else said.get("target") or {}),
-            **({"protect": said["protect"]} if "protect" in said else {}),
+            **(
+                overrides["target"].stated()
+                if isinstance(overrides.get("target"), Target)
+                else overrides.get("target") or {}
+            ),
+            **({"protect": overrides["protect"]} if "protect" in overrides else {}),
         },
-        **{key: said[key] for key in ("title", "questions", "onlookers", "ledger", "tables", "outputs") if key in said},
+        **{
+            key: overrides[key]
+            for key in ("title", "questions", "onlookers", "ledger", "tables", "outputs")
+            if key in overrides
+        },
     }
-    if "roll" in said:
-        content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}
+    if "roll" in overrides:
+        content["roll"] = {"files": [str(path) for path in _listed(overrides["roll"])]}
     source = None if isinstance(data, str | Path) else open_data(data)
     return Project.build(content), source
 
@@ -310,7 +318,7 @@ def command_of(
         return ""
     names = [by] if isinstance(by, str) else list(by or ())
     listed = answers if isinstance(answers, str) else ",".join(answers or ())
-    said = {"--answer": answer or "", "--answers": listed, "--by": ",".join(names), "--protect": protect or ""}
+    flags = {"--answer": answer or "", "--answers": listed, "--by": ",".join(names), "--protect": protect or ""}
     if target is not None:
-        said |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
-    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])
+        flags |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
+    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in flags.items() if value)])

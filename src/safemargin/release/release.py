@@ -206,8 +206,8 @@ def release(
     choice that a report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
-    said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
-    project, source = project_of(data, said)
+    overrides = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
+    project, source = project_of(data, overrides)
     progress = numbered(progress, STEPS)
     progress("reading")
     work, command = math.inf if alternatives else WORK, command_of(data, answer, by, protect, target, answers)
@@ -255,8 +255,8 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), work)
-        earlier = max((len(each.past.earlier) for each in inputs.onlookers if each.past), default=0)
-        most = work / 2 / effort(inputs.table, earlier)  # remedies are worth more than choices that were not asked for
+        pasts = [each.past for each in inputs.onlookers if each.past is not None]
+        most = work / 2 / effort(inputs.table, pasts)  # remedies are worth more than choices that were not asked for
         others = alternatives(draft, project.protect, inputs.target, attempt, most)
         draft = replace(draft, alternatives=others, causes=causes, tried=tried)
     if inputs.book is not None:

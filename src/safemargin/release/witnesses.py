@@ -57,7 +57,7 @@ class WitnessBundle:
     wanted: tuple[Wanted, ...]
     roll: Tally
     tables: tuple[Tally, ...]
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
     moves: tuple[tuple[int, Changes], ...] = ()
 
@@ -76,7 +76,9 @@ class WitnessBundle:
             "roll": roll,
             "tables": [table.counts.ravel().tolist() for table in self.tables],
             "moves": [{"from": start, "changes": [list(each) for each in changes]} for start, changes in self.moves],
-            "fixed": [{"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.parts],
+            "fixed": [
+                {"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.shared_sums
+            ],
         }
 
 
@@ -202,14 +204,14 @@ def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:
     return Tally(schema.names, frozen(codes[order], codes.shape[1]), frozen(counts[order], counts.shape[1]))
 
 
-def listed_tables(tables: Sequence[IntArray], known: System, schema: Schema) -> tuple[Tally, ...]:
+def listed_tables(tables: Sequence[IntArray], system: System, schema: Schema) -> tuple[Tally, ...]:
     """Tables of a system as tallies over all axes of the schema, in the order of their categories."""
     columns = []
     for axis in schema.axes:
-        own = known.axes.index(axis.name)
-        codes = np.array([axis.index[category] for category in known.categories[own]], dtype=np.int64)
-        columns.append(codes[known.codes[:, own]])
+        own = system.axes.index(axis.name)
+        codes = np.array([axis.index[category] for category in system.categories[own]], dtype=np.int64)
+        columns.append(codes[system.codes[:, own]])
     profiles = np.stack(columns, axis=1)
     order = np.argsort(row_keys(profiles, [len(axis.categories) for axis in schema.axes]))
     codes, count = frozen(profiles[order], len(columns)), len(schema.options)
-    return tuple(Tally(schema.names, codes, frozen(known.listed(counts)[order], count)) for counts in tables)
+    return tuple(Tally(schema.names, codes, frozen(system.listed(counts)[order], count)) for counts in tables)

@@ -75,16 +75,18 @@ WITHOUT = "Publishing what was left after that"
 
 @dataclass(frozen=True)
 class ProofResult:
-    """A proof about a release; `rule` says whether it holds against an onlooker who knows the rule, and `is_plain` that
-    nothing is merged or omitted for its answers: then every table that agrees with the release leads to it.
+    """A proof about a release, and against whom it holds.
+
+    `rule` says whether it holds against an onlooker who knows the rule. `data_independent` says that nothing is merged
+    or omitted for its answers: then every table that agrees with the release leads to it.
     """
 
     proof: Proof
     rule: bool = False
-    is_plain: bool = False
+    data_independent: bool = False
     tables: tuple[Tally, ...] = field(default=(), compare=False)
     """The witnesses of the proof, as counts by profile."""
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
 
     @property
@@ -123,9 +125,9 @@ def prove(
     proof = prove_counts(rule.table, candidate, watching, rule.limits, progress=progress)
     tables: tuple[Tally, ...] = ()
     if proof.holds and is_public and is_joint:
-        known = build_system(candidate.tables(rule.table), watching[0])
-        same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, rule.table.schema)
+        system = build_system(candidate.tables(rule.table), watching[0])
+        same = [counts for counts in proof.tables if counts.shape == system.low.shape and system.admits(counts)]
+        tables = listed_tables(same or only_table(system), system, rule.table.schema)
     # If nothing is merged for its answers, every table that agrees with the release leads to it.
     is_shown = is_public and proof.holds and not reasons.blocks and _is_whole(rule, proof)
     return ProofResult(proof, is_shown, not reasons.blocks, tables)
@@ -148,8 +150,8 @@ def prove_with_reasons(
         assumed = (*(table for table in tables if table.axes not in said), *answers.tables)
         try:
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
-            known = build_system(assumed, onlooker)
-            proof = certify(known, limits, progress)
+            system = build_system(assumed, onlooker)
+            proof = certify(system, limits, progress)
             if onlooker.past is not None and proof.holds:
                 past, made = onlooker.past, answers.tables
                 proof = join(proof, certify_with_earlier(tables, past, limits, progress=progress, assumed=made))
@@ -158,12 +160,12 @@ def prove_with_reasons(
         except ContradictionError:  # votes of single axes that nobody can cast together
             continue
         # Where sums decide every cell, no table was searched for: the certificate carries one all the same.
-        fitting = (proof.tables or only_table(known) or any_table(known)) if proof.holds else ()
-        listed = listed_tables(fitting, known, rule.table.schema)
+        fitting = (proof.tables or only_table(system) or any_table(system)) if proof.holds else ()
+        listed = listed_tables(fitting, system, rule.table.schema)
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
         if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
-            return ProofResult(proof, True, tables=listed, parts=parts)
+            return ProofResult(proof, True, tables=listed, shared_sums=parts)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return ProofResult(failed)
@@ -217,8 +219,8 @@ def plan_of(
         exposed_people=people,
         witness=proof.tables,
         tables=shown.tables,
-        parts=shown.parts,
-        is_plain=shown.is_plain,
+        shared_sums=shown.shared_sums,
+        data_independent=shown.data_independent,
         notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
 

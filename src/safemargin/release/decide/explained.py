@@ -102,11 +102,13 @@ def _hides_for_answers(rule: "CommonRule", candidate: "CommonCandidate") -> bool
     )
 
 
-def _plain(rule: ReleaseRule, candidate: Candidate, proof: Proof, is_plain: bool) -> ProofResult:
+def _plain(rule: ReleaseRule, candidate: Candidate, proof: Proof, data_independent: bool) -> ProofResult:
     """A question that explains nothing: all its tables that agree with the release are possible."""
-    known = build_system(candidate.tables(rule.table), rule.onlookers[0])
-    same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
-    return ProofResult(proof, True, is_plain, listed_tables(same or only_table(known), known, rule.table.schema))
+    system = build_system(candidate.tables(rule.table), rule.onlookers[0])
+    same = [counts for counts in proof.tables if counts.shape == system.low.shape and system.admits(counts)]
+    return ProofResult(
+        proof, True, data_independent, listed_tables(same or only_table(system), system, rule.table.schema)
+    )
 
 
 def _public(candidate: Candidate) -> Candidate:

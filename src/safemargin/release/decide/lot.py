@@ -89,9 +89,9 @@ def rooms(counts: IntArray, people: IntArray, limits: Limits) -> IntArray:
 
 
 def _units(split: AxisPartition, block: GroupBlock) -> list[Unit]:
-    if not block.parts:
+    if not block.children:
         return [block.groups]
-    pairs = [unit for part in block.parts for unit in _units(split, part)]
+    pairs = [unit for part in block.children for unit in _units(split, part)]
     alone = [unit for unit in pairs if len(unit) == 1]
     pairs = [unit for unit in pairs if len(unit) > 1]
     if len(alone) > 1 or not pairs:

@@ -141,7 +141,7 @@ def _changed(
     # Other tables need another witness: that of the plan need not agree with them.
     if proof is not None:
         # If all that was asked for is published as finely as its axes, every table that agrees leads to the release.
-        whole = plan.is_plain and not lost and all(margin.cells == margin.all_cells for margin in margins)
+        whole = plan.data_independent and not lost and all(margin.cells == margin.all_cells for margin in margins)
         rule = max(len(proof.tables), 1) if whole and plan.certificate.rule == "rerun" else 0
         certificate, witness = certificate_of(table, proof, plan.target, onlookers, rule), proof.tables
     else:  # why the tables are missing is not among what the reruns of single axes look at
@@ -158,7 +158,7 @@ def _changed(
         certificate=certificate,
         witness=witness,
         tables=plan.tables if proof is None else (),
-        parts=plan.parts if proof is None else (),
+        shared_sums=plan.shared_sums if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),

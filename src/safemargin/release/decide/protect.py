@@ -139,8 +139,8 @@ class AxisCoarsening:
         while waiting:
             block = waiting.pop()
             self._nodes.append(block)
-            self.parents |= {part.whole: block for part in block.parts}
-            waiting += block.parts
+            self.parents |= {part.whole: block for part in block.children}
+            waiting += block.children
         self._nodes.reverse()
         order = {group: number for number, group in enumerate(self.tree.groups)}
         # A block holds neighbours in the order of the tree, so its counts are a difference of two running sums.
@@ -152,7 +152,10 @@ class AxisCoarsening:
         self._starts = np.searchsorted(leaf_of[self._order], np.arange(len(order) + 1))
         pairs = split.axis.apart
         self._apart = np.array(
-            [bool(node.parts) and any(pair <= node.whole for pair in pairs) if pairs else False for node in self._nodes]
+            [
+                bool(node.children) and any(pair <= node.whole for pair in pairs) if pairs else False
+                for node in self._nodes
+            ]
         )
 
     def with_votes(self, votes: IntArray) -> "AxisCoarsening":
@@ -184,13 +187,15 @@ class AxisCoarsening:
         regular, parted = self._regular, {}
         possible: dict[Group, bool] = {}
         for node in self._nodes:
-            below = bool(node.parts) and node.whole not in forced and all(possible[part.whole] for part in node.parts)
+            below = (
+                bool(node.children) and node.whole not in forced and all(possible[part.whole] for part in node.children)
+            )
             parted[node.whole], possible[node.whole] = below, below or regular[node.whole]
         cut, waiting = [], [self.tree]
         while waiting:
             block = waiting.pop()
             if parted[block.whole]:
-                waiting += block.parts[::-1]
+                waiting += block.children[::-1]
             else:
                 cut.append(block)
         return tuple(cut)
@@ -202,11 +207,11 @@ class AxisCoarsening:
     def merged(self, forced: Forced) -> AxisPartition:
         """The axis with blocks merged."""
         split, cut = self.split, self.cut(forced)
-        if cut == (self.tree,) and self.tree.parts:
+        if cut == (self.tree,) and self.tree.children:
             return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and merging does not hide it"))
         whys = {}
         for block in cut:
-            if block.parts:
+            if block.children:
                 whys[block.whole] = [why for group, why in forced.items() if group <= block.whole] or [ALIKE]
         return split.parted(tuple(whys), {group: "; ".join(dict.fromkeys(why)) for group, why in whys.items()})
 
@@ -280,10 +285,10 @@ class AxisCoarsening:
         merged, waiting = [], [self.tree]
         while waiting:
             block = waiting.pop()
-            if block.parts and (block.whole in shown or not any(group <= block.whole for group in shown)):
+            if block.children and (block.whole in shown or not any(group <= block.whole for group in shown)):
                 merged.append(block)
             else:
-                waiting += block.parts
+                waiting += block.children
         return merged
 
 

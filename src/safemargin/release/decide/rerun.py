@@ -10,6 +10,7 @@ tables with the same sums, and the certificate is about them (docs/decide.md has
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -66,8 +67,8 @@ def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Pro
     # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
     for onlooker in [each for each in rule.onlookers if not each.facts]:
         if onlooker.composition(rule.table.schema.names) == "joint":
-            known = build_system(tables, onlooker, rule.slack)
-            exposed = join(exposed, certify(known, limits, quick=True))
+            system = build_system(tables, onlooker, rule.slack)
+            exposed = join(exposed, certify(system, limits, quick=True))
         if onlooker.past is not None:
             exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
     return exposed
@@ -87,11 +88,11 @@ def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Expo
 
 @dataclass(frozen=True)
 class CounterfactualCause:
-    """A reason why a block could have been merged: votes per group of it, and the sums that make it one (`parts`)."""
+    """Why a block could have been merged: votes per group of it, and the sums that make it a reason (`shared_sums`)."""
 
     axis: int
     block: GroupBlock
-    parts: tuple[Group, ...]
+    shared_sums: tuple[Group, ...]
     votes: IntArray
     change: float
 
@@ -140,16 +141,16 @@ class ExplanationSearch:
         """
         schema = self.rule.table.schema
         seen = {axis.name: axis.categories for axis in schema.axes}
-        known = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
-        found = some_table(known)
+        system = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
+        found = some_table(system)
         if found is None:
             raise ContradictionError("no table was found that agrees with the release")
-        counts, votes = known.listed(found), []
+        counts, votes = system.listed(found), []
         for axis in schema.axes:
-            column = known.axes.index(axis.name)
-            codes = np.array([axis.index[category] for category in known.categories[column]])
+            column = system.axes.index(axis.name)
+            codes = np.array([axis.index[category] for category in system.categories[column]])
             votes.append(np.zeros((len(axis.categories), counts.shape[1]), dtype=np.int64))
-            np.add.at(votes[-1], codes[known.codes[:, column]], counts)
+            np.add.at(votes[-1], codes[system.codes[:, column]], counts)
         return votes
 
     @cached_property
@@ -161,9 +162,14 @@ class ExplanationSearch:
             return [[] for _ in self.blocks]
 
     def _ranked(self) -> list[list[CounterfactualCause]]:
+        """Per block its reasons; where some block has none, nothing explains the release, and one of each will do."""
+        found = [self._triggers(axis, block) for axis, block in self.blocks]
+        first = [list(islice(triggers, 1)) for triggers in found]
+        if not all(first):
+            return first
         return [
-            sorted(self._triggers(axis, block), key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
-            for axis, block in self.blocks
+            sorted([*one, *more], key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
+            for one, more in zip(first, found, strict=True)
         ]
 
     def trials(self) -> "Iterator[MadeAnswers]":
@@ -175,7 +181,7 @@ class ExplanationSearch:
         made: dict[object, tuple[bool, Sequence[str]]] = {}
         for _ in range(MOST_RERUNS if all(self.triggers) else 0):
             chosen = [triggers[place] for triggers, place in zip(self.triggers, choice, strict=True)]
-            key = tuple((trigger.parts, trigger.votes.tobytes()) for trigger in chosen)
+            key = tuple((trigger.shared_sums, trigger.votes.tobytes()) for trigger in chosen)
             if key in made:
                 leads, self.failed = made[key]
             else:
@@ -245,7 +251,9 @@ class ExplanationSearch:
             votes.append(counts)
             shown = [group for group in split.groups if not group <= merged and group not in rest]
             shown += [frozenset().union(*rest)] if rest else []
-            partitions.append((*shown, *(part for trigger in triggers for part in trigger.parts)) if triggers else ())
+            partitions.append(
+                (*shown, *(part for trigger in triggers for part in trigger.shared_sums)) if triggers else ()
+            )
         table = self.rule.on(votes).table
         names = table.schema.names
         order = sorted(range(len(names)), key=lambda axis: not self.candidate.splits[axis].is_published)
@@ -284,7 +292,7 @@ class ExplanationSearch:
             return
         position = {group: number for number, group in enumerate(block.groups)}
         wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
-        for part in block.parts:  # a part of the block in the guard band
+        for part in block.children:  # a part of the block in the guard band
             inside = np.array([position[group] for group in part.groups])
             parts: tuple[Group, ...] = (part.whole, block.whole - part.whole)
             wanted.append((inside, parts, self._band(int(people[inside].sum()))))

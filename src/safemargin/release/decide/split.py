@@ -170,10 +170,10 @@ def group_codes(split: AxisPartition) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class GroupBlock:
-    """Groups that belong together; `parts` are smaller blocks, none if it is one group."""
+    """Groups that belong together; `children` are smaller blocks, none if it is one group."""
 
     groups: tuple[Group, ...]
-    parts: tuple["GroupBlock", ...] = ()
+    children: tuple["GroupBlock", ...] = ()
 
     @cached_property
     def whole(self) -> Group:

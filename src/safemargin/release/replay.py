@@ -45,7 +45,7 @@ def led_elsewhere(
     """The same where the `rule` came to a `candidate` for the first witness; `rerun` is the whole program."""
     published, known = as_seen(printed), rule.table
     reasons = None if carried.wanted else ExplanationSearch(rule, candidate)
-    if reasons is not None and (block := _unexplained(reasons, dict(carried.parts))):
+    if reasons is not None and (block := _unexplained(reasons, dict(carried.shared_sums))):
         yield f"{WITNESSES}: fixes no sums that explain why {block} is merged or omitted"
         return
     for number, table in enumerate(carried.tables, 1):
@@ -71,7 +71,7 @@ def _unexplained(reasons: ExplanationSearch, parts: Mapping[str, tuple[Group, ..
     for axis, block in reasons.blocks:
         split = reasons.rule.covers[axis].split
         fixed = [group for group in parts.get(split.axis.name, ()) if group <= block.whole]
-        outside = [part.whole for part in block.parts if not split.regular(part.whole, reasons.rule.limits.strict)]
+        outside = [part.whole for part in block.children if not split.regular(part.whole, reasons.rule.limits.strict)]
         if not set(block.groups) <= set(fixed) and not set(outside) & set(fixed):
             return f"{split.axis.name} {label(block.whole, split.axis.categories)}"
     return ""

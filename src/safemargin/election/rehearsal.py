@@ -28,16 +28,16 @@ from safemargin.core import (
     numpy_generator,
     python_command,
     safe_environment,
+    write_whole,
 )
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
-from safemargin.election.manifest import NO_ANSWER, KnownElection
+from safemargin.election.manifests import NO_ANSWER, KnownElection
 from safemargin.election.report import ElectionRehearsal
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import ElectionPlan, parse_plan, plan_text
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
-from safemargin.io import write_whole
 from safemargin.parties.service import free_ports
 
 STARTER = "safemargin.election.starter"
