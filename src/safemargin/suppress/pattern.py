@@ -4,7 +4,7 @@
 suppressed cells, so both are confidential; only the tables with their gaps are published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -124,19 +124,11 @@ class Pattern:
     def certificate(self, files: Mapping[str, str]) -> dict[str, object]:
         """The document to verify by addition; `files` are the hashes of the files of all tables by name, in order."""
         tables, size = self.tables, len(self.tables.counts)
-        people = tables.people[self.hidden[self.hidden >= size] - size].tolist()
         return PatternCertificate(
             files=dict(files),
-            tables=tuple(
-                TableDocument(
-                    file=file,
-                    earlier=index >= len(tables.tables),
-                    axes=tuple(map(AxisDocument.model_validate, trees)),
-                )
-                for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
-            ),
+            tables=table_documents(tables, files),
             suppressed=self._cells(self.hidden[self.hidden < size]),
-            people=tuple({t.name: t.labels[n] for t, n in zip(tables.trees, row, strict=True)} for row in people),
+            people=people_documents(tables, self.hidden[self.hidden >= size] - size),
             counts=tuple(self.counts.tolist()),
             changes=self.moves,
             primary=self.primary,
@@ -153,3 +145,21 @@ class Pattern:
 
     def _cells(self, ids: IntArray) -> tuple[Cell, ...]:
         return tuple(self.tables.cell(cell_id) for cell_id in ids.tolist())
+
+
+def table_documents(tables: LinkedTables, files: Iterable[str]) -> tuple[TableDocument, ...]:
+    """The axes and sums of all tables, by the names of their files; earlier ones come last."""
+    return tuple(
+        TableDocument(
+            file=file,
+            earlier=index >= len(tables.tables),
+            axes=tuple(map(AxisDocument.model_validate, trees)),
+        )
+        for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
+    )
+
+
+def people_documents(tables: LinkedTables, rows: IntArray) -> tuple[Cell, ...]:
+    """The categories of people behind tables that form a cycle."""
+    nodes = tables.people[rows].tolist()
+    return tuple({t.name: t.labels[n] for t, n in zip(tables.trees, row, strict=True)} for row in nodes)
