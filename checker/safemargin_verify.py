@@ -735,14 +735,13 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
 
 def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
     """The page embeds the rows of all tables as data, and shows the same numbers in tables that end with a status."""
-    text, every = decoded(PAGE, page), re.DOTALL
-    data = re.findall(r'<script[^>]*id="tables"[^>]*>(.*?)</script>', text, every)
+    text = decoded(PAGE, page)  # which may have blanks that do not break
+    data = re.findall(r'(?s)<script[^>]*id="tables"[^>]*>(.*?)</script>', text)
     agree = len(data) == 1 and same(parse_json(PAGE, data[0].encode()), {each.name: each.rows for each in tables})
     refuse(not agree, f"{PAGE}: its block of data holds other numbers than the tables")
-    tables_of = re.findall(r"<table.*?</table>", text.replace("\xa0", " "), every)
-    bodies = [re.findall(r"<tr.*?</tr>", body, every) for body in tables_of]
-    cells_of = [[re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in body] for body in bodies]
-    shown = [rows[1:] for rows in cells_of if rows and rows[0][-3:] == ["option", "count", "status"]]
+    bodies = [re.findall("(?s)<tr.*?</tr>", each) for each in re.findall("(?s)<table.*?</table>", text)]
+    cells = [[re.findall("<t[dh][^>]*>([^<]*)</t[dh]>", row.replace("\xa0", " ")) for row in body] for body in bodies]
+    shown = [rows[1:] for rows in cells if rows and rows[0][-3:] == ["option", "count", "status"]]
     cells = [[[f"{n:,}" if isinstance(n, int) else n or "" for n in row] for row in t.rows[:PAGE_ROWS]] for t in tables]
     printed = [[[cell.translate(HTML) for cell in row] for row in rows] for rows in cells]
     refuse(shown != printed, f"{PAGE}: shows other numbers than the tables")
@@ -820,6 +819,7 @@ def beside() -> Any:
     """The file beside this one that checks suppression and finds what checks intervals, if it is there."""
     name = "safemargin_verify" if __name__ == "__main__" else __name__
     sys.modules.setdefault(name, sys.modules[__name__])  # which it uses
+    sys.path += [os.path.dirname(os.path.abspath(__file__))] if __name__ == "__main__" else []
     return import_module(f"{name}_tables") if find_spec(f"{name}_tables") else None
 
 

@@ -82,14 +82,18 @@ class Source:
             rows = base.parse_csv(self.name, content)
         except base.Finding as finding:
             raise NotRead(f"{finding}.") from None
-        for column, value in stated["skip"]:
+        by, skip = stated["by"], expect(stated["skip"], list, where)
+        words = [stated["count"], stated["option"], *(by or []), *(text for pair in skip for text in pair)]
+        clear = all(type(text) is str for text in words) and all(type(p) is list and len(p) == 2 for p in skip)
+        refuse(not clear or type(by) not in (list, type(None)), f"{where}: it is unclear how {self.name} is read")
+        for column, value in skip:
             rows = [row for row in rows if (row[column] or "") != value]
         if not rows:
             raise NotRead(f"{self.name}: no row is left.")
         columns, count, option = list(rows[0]), stated["count"], stated["option"]
         measures = [name for name in dict.fromkeys((count, "people")) if name in columns]
         own = [name for name in columns if name not in {*RESERVED, count, option}]
-        self.axes = own if stated["by"] is None else list(stated["by"])
+        self.axes = own if by is None else texts(by, where)
         counted = measures or {"lower", "upper"} & set(columns)
         if len(measures) > 1 or not set(self.axes) <= set(columns) or not counted:
             raise NotRead(f"{self.name}: has other columns than this program reads.")
@@ -570,17 +574,17 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     refuse(mark != stated["sha256"], f"{where}: it was changed after it was written: its seal does not match")
-    sources = []
-    for entry in member(stated, "files", list, where):
+    sources, listed = [], member(stated, "files", list, where)
+    tables.refuse_others(files, [member(entry, "name", str, f"{where}: files") for entry in listed])
+    for entry in listed:
         only(entry, "name role sha256 count option by skip", f"{where}: files")
-        name = member(entry, "name", str, f"{where}: files")
+        name = entry["name"]
         if name not in files:
             raise NotRead(f"{name}: is not here, and the certificate speaks about it; give the file, too.")
         refuse(hashlib.sha256(files[name]).hexdigest() != entry["sha256"], f"{name}: its hash is not that of {where}")
         if not name.endswith(".csv"):
             raise NotRead(f"{name}: is no CSV file.")
         sources.append(Source(entry, files[name], f"{where}: files"))
-    tables.refuse_others(files, [source.name for source in sources])
     of = {role: [source for source in sources if source.role == role] for role in ROLES}
     refuse(not of["table"] and not of["fact"], f"{where}: is about no table")
     system = System(of["table"], of["roll"], of["fact"])
@@ -610,7 +614,12 @@ def statement(stated: Any, claims: Intervals) -> str:
     def named(role: str) -> str:
         ways = []
         for entry in (each for each in stated["files"] if each["role"] == role):
-            plain: dict[str, Any] = {"count": "people" if role == "roll" else "count", "option": "option", "by": None, "skip": []}
+            plain: dict[str, Any] = {
+                "count": "people" if role == "roll" else "count",
+                "option": "option",
+                "by": None,
+                "skip": [],
+            }
             odd = [f"{key} {entry[key]!r}" for key, value in plain.items() if entry[key] != value]
             ways.append(base.quoted([entry["name"]]) + (f" (read with {', '.join(odd)})" if odd else ""))
         return ", ".join(ways)

@@ -49,17 +49,22 @@ def check_given(path: str, paths: Sequence[str], key: bytes | None = None) -> An
         content = file.read()
     with found(result):
         refuse(key is not None, "key: is for folders that are signed; this is one certificate")
-        stated = expect(base.parse_json(name, content, free=True), dict, name)
-        given, kind = read_given(paths, path), stated.get("kind")
-        refuse(kind not in (PUBLIC, OFFICE, INTERVALS), f"{name}: is no certificate of intervals or of suppression")
-        try:
-            checker = check if kind != INTERVALS else import_module(__name__.replace("tables", "intervals")).check
-        except ModuleNotFoundError:
-            raise NotRead(
-                "what nobody can infer: that needs safemargin_verify_intervals.py beside this file."
-            ) from None
-        checker(stated, given, name, result)
+        check_one(content, read_given(paths, path), name, result)
     return result
+
+
+def check_one(content: bytes, given: Files, name: str, result: Any) -> None:
+    """A certificate by itself, with the files that it is about."""
+    stated = expect(base.parse_json(name, content, free=True), dict, name)
+    kind = stated.get("kind")
+    if kind == "release":
+        raise NotRead("anything: the certificate of a release is checked with its folder; give `published`.")
+    refuse(kind not in (PUBLIC, OFFICE, INTERVALS), f"{name}: is no certificate of intervals or of suppression")
+    try:
+        checker = check if kind != INTERVALS else import_module(__name__.replace("tables", "intervals")).check
+    except ModuleNotFoundError:
+        raise NotRead("what nobody can infer: that needs safemargin_verify_intervals.py beside this file.") from None
+    checker(stated, given, name, result)
 
 
 @contextmanager

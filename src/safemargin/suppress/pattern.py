@@ -6,20 +6,21 @@ suppressed cells, so both are confidential; only the tables with their gaps are 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables
 
 # Changes of counts that are not printed, as pairs of a position among them and what is added there.
-Move = tuple[tuple[int, int], ...]
+Move = tuple[tuple[StrictInt, StrictInt], ...]
 Cell = dict[str, str]
+Natural = Annotated[StrictInt, Field(ge=0)]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, extra="forbid")
 
 
 class AxisDocument(_Document):
@@ -38,7 +39,7 @@ class TableDocument(_Document):
     """One table that the certificate is about."""
 
     file: str
-    earlier: bool
+    earlier: StrictBool
     axes: tuple[AxisDocument, ...]
 
 
@@ -58,15 +59,15 @@ class PatternCertificate(_Document):
     counts: tuple[StrictInt, ...]
     changes: tuple[Move, ...]
     primary: tuple[StrictInt, StrictInt]
-    tau: StrictInt
-    insiders: StrictInt
-    protect: StrictInt | None
-    lower_bound: StrictInt
-    extra: StrictInt
+    tau: Natural
+    insiders: Natural
+    protect: Natural | None
+    lower_bound: Natural
+    extra: Natural
     known_in_range: tuple[Cell, ...]
     known_before: tuple[Cell, ...]
     rule: Literal["rerun", "not shown"] = "not shown"
-    rule_tables: StrictInt = 0
+    rule_tables: Natural = 0
 
 
 @dataclass(frozen=True)
