@@ -91,7 +91,7 @@ def again(pattern: Pattern, move: int) -> Pattern:
 
 
 def test_the_public_certificate_says_nothing_that_is_not_printed(tmp_path: Path) -> None:
-    """Two true tables that are printed alike have the same certificate: nobody can tell from it which one is true."""
+    """Two true tables that are printed alike have the same certificate: nobody can infer from it which one is true."""
     from suppress.test_independent_patterns import Case
 
     compared = 0
