@@ -35,24 +35,25 @@ class Level:
         self.sensitive = np.zeros(len(self.people), dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._codes: IntArray | None = None
-        self._open = 0
-        self._pieces: Parts | None = None
+        self._open = self._ends = 0
+        self._pieces: CellPieces | None = None
 
     def reordered(self, order: IntArray) -> "Level":
         """The same cells where profile `order[p]` is the one at place `p`."""
         other, place = copy(self), np.empty_like(order)
         place[order] = np.arange(len(order))
         other.cell_of, other.first, other._pieces = self.cell_of[order], place[self.first], None
-        other.__dict__.pop("_by_cell", None)
+        other.__dict__.pop("by_cell", None)
         return other
 
     def members(self, cell: int) -> IntArray:
         """The profiles of a cell."""
-        order, start = self._by_cell
+        order, start = self.by_cell
         return order[start[cell] : start[cell + 1]]
 
     @cached_property
-    def _by_cell(self) -> tuple[IntArray, IntArray]:
+    def by_cell(self) -> tuple[IntArray, IntArray]:
+        """The profiles cell by cell, and where each cell starts among them."""
         order = np.argsort(self.cell_of, kind="stable")
         return order, np.searchsorted(self.cell_of[order], np.arange(len(self.first) + 1))
 
@@ -61,7 +62,7 @@ class Level:
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
 
-    def pieces(self, split: Callable[[IntArray, int], "Parts"]) -> "Parts":
+    def pieces(self, split: Callable[[IntArray, int], "CellPieces"]) -> "CellPieces":
         """Its cells in pieces, split once."""
         if self._pieces is None:
             self._pieces = split(self.cell_of, len(self.first))
@@ -76,8 +77,9 @@ class Level:
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and column that integer tables attain, each end by itself."""
-        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
-        self._needs = None
+        if (lower < self.lower).any() or (upper > self.upper).any():
+            self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+            self._needs = None
 
     def show_some(self, rows: IntArray, lower: IntArray, upper: IntArray) -> None:
         """The same for some cells: where few of many are open, the others cost nothing.
@@ -88,10 +90,10 @@ class Level:
         if (missing := self.lower.shape[1] - lower.shape[1]) > 0:
             lower = np.concatenate([lower, self.lower[rows][:, -missing:]], axis=1)
             upper = np.concatenate([upper, self.upper[rows][:, -missing:]], axis=1)
-        self._open -= int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], -1)
         self.lower[rows], self.upper[rows] = np.minimum(self.lower[rows], lower), np.maximum(self.upper[rows], upper)
         up[rows], down[rows] = self._find_needs(rows)
-        self._open += int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], 1)
 
     def force(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and column, or option, that no table leaves."""
@@ -158,15 +160,27 @@ class Level:
     def needs(self) -> tuple[BoolArray, BoolArray]:
         """Cells and options that still need a higher, or a lower, count to be shown possible."""
         if self._needs is None:
-            up, down = self._needs = self._find_needs()
-            self._open = int((up | down).any(axis=1).sum())
+            self._needs = self._find_needs()
+            self._open = self._ends = 0
+            self._count(*self._needs, 1)
         return self._needs
+
+    def _count(self, up: BoolArray, down: BoolArray, sign: int) -> None:
+        """Add cells and ends that have a need to their numbers, or take them off: they are asked for all the time."""
+        self._open += sign * int(np.count_nonzero((up | down).any(axis=1)))
+        self._ends += sign * (int(np.count_nonzero(up)) + int(np.count_nonzero(down)))
 
     @property
     def open_cells(self) -> int:
         """How many cells have such a need."""
         self.needs()
         return self._open
+
+    @property
+    def open_ends(self) -> int:
+        """How many ends of cells are still to be shown."""
+        self.needs()
+        return self._ends
 
     def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
         most, least = self.upper[rows], self.lower[rows]
@@ -188,7 +202,7 @@ class Level:
         floor alone, one in which everybody did. With both there is no such table but among wide intervals.
         """
         limits = self.limits
-        if (limits.has_floor & limits.has_ceiling).all():
+        if limits.has_both_ends:
             return np.ones(lower.shape, dtype=bool)
         states = (limits.has_ceiling & (lower != 0)) | (limits.has_floor & (upper != self.people[rows][:, None]))
         if self.few is not None:
@@ -197,7 +211,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CellPieces:
     """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
 
     cell: IntArray
@@ -205,17 +219,17 @@ class Parts:
     people: IntArray
     cells: int
 
-    def of(self, wanted: BoolArray) -> "Parts":
+    def of(self, wanted: BoolArray) -> "CellPieces":
         """The pieces of some cells."""
         keep = wanted[self.cell]
-        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+        return CellPieces(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
 
-    def only(self, rows: IntArray) -> "Parts":
+    def only(self, rows: IntArray) -> "CellPieces":
         """The pieces of some cells, which are numbered anew in this order (ascending)."""
         number = np.full(self.cells, -1)
         number[rows] = np.arange(len(rows))
         keep = np.flatnonzero(number[self.cell] >= 0)
-        return Parts(number[self.cell[keep]], self.twins[keep], self.people[keep], len(rows))
+        return CellPieces(number[self.cell[keep]], self.twins[keep], self.people[keep], len(rows))
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of columns, one row per piece, by cell."""
@@ -242,7 +256,7 @@ def open_cells(checked: Sequence[Level]) -> int:
 
 def needs(checked: Sequence[Level]) -> int:
     """How many ends of cells are still to be shown."""
-    return sum(int(ends.sum()) for level in checked for ends in level.needs())
+    return sum(level.open_ends for level in checked)
 
 
 def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray:
@@ -254,10 +268,10 @@ def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray
         if level.open_cells:
             up, down = level.needs()
             either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
-            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            sign = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
             # Levels ask for different things of one profile: the first level that wants something decides
             rows = np.flatnonzero(np.asarray((up | down).any(axis=1))[level.cell_of])
-            want[rows] = np.where(want[rows] == 0, pull[level.cell_of[rows]], want[rows])  # sums could cancel
+            want[rows] = np.where(want[rows] == 0, sign[level.cell_of[rows]], want[rows])  # sums could cancel
     if limits.sets:  # what is wanted of a set is wanted of its options, where nothing else is
         own, of_sets = want[:, : limits.options], want[:, limits.options :] @ limits.members.T
         return np.asarray(np.where(own == 0, of_sets, own))
@@ -269,6 +283,6 @@ def with_rest(want: FloatArray, reference: bool) -> FloatArray:
     return want if reference else np.column_stack([want, np.zeros(len(want))])
 
 
-def direction(want: FloatArray, reference: bool) -> FloatArray:
-    """What is wanted per listed option as a pull on the variables."""
+def coefficients_of_variables(want: FloatArray, reference: bool) -> FloatArray:
+    """Coefficients of listed options as those of the variables: an option that is the rest is N less the others."""
     return np.asarray((want[:, :-1] - want[:, -1:] if reference else want).ravel())

@@ -143,6 +143,8 @@ class Effort:
     # Relative ridge on the Hessian, whose null space are the dependent rows; and a cap on a step that a flat one gives.
     newton_ridge: float = 1e-11
     newton_longest_step: float = 1e6
+    # Free options from which Newton starts at the shares of independent axes: with 19 a step takes 0.3 s.
+    many_options: int = 8
     # Slices up to which pairs of them are added by bincount over profiles; beyond, a sparse product is quicker.
     slices_to_pair: int = 300
     # Proportional fitting stops after 25 rounds or once no slice is off by half a person: rounding mends the rest.
@@ -201,17 +203,17 @@ class Effort:
     # --- certifying ---------------------------------------------------------------------------------------------------
     # Profiles times sets of axes that are summed up for cells of three or more axes.
     summed_cells: int = 400_000
-    # Tables from one guess by exchanging votes, then fits pulled towards open cells: a few clear nearly every cell.
+    # Tables from one guess by exchanging votes, then fits tilted towards open cells: a few clear nearly every cell.
     shuffles: int = 4
     rounds: int = 30
     # Rounds in a row that may clear under a tenth of what is open: where a round is a Newton fit, and by scaling.
     stuck_rounds: tuple[int, int] = (3, 8)
-    # Open cells below which only some are pulled at a time: neighbours stand in each other's way.
+    # Open cells below which only some are aimed at in one round: neighbours stand in each other's way.
     few_cells: int = 1_000
-    pull: float = 2.0
+    tilt: float = 2.0
     # Real-valued tables for the linear statement, where no integer one was found.
     real_fits: int = 5
-    strong_pull: float = 8.0
+    strong_tilt: float = 8.0
     # Random walks are cheaper than a fit for so few cells; perturbing profiles for so many.
     cells_for_random_walk: int = 200
     cells_for_perturbation: int = 5_000

@@ -86,12 +86,11 @@ def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
     return places
 
 
-def common_options(counts: IntArray) -> BoolArray:
+def common_options(totals: IntArray, most: int = EFFORT.partners) -> BoolArray:
     """Which columns all others exchange votes with: all of them where there are few, else those with most votes."""
-    totals = counts.sum(axis=0)
     common = np.ones(len(totals), dtype=bool)
     if len(totals) > 2 * EFFORT.partners:
-        common[np.argsort(-totals, kind="stable")[EFFORT.partners :]] = False
+        common[np.argsort(-totals, kind="stable")[most:]] = False
     return common
 
 
@@ -104,7 +103,7 @@ class Exchanges:
 
     def __init__(self, blocks: IntArray, slices: int, people: IntArray, low: IntArray, high: IntArray) -> None:
         self.blocks, self.slices, self.people, self.low, self.high = blocks, slices, people, low, high
-        self.free = low.shape[1]
+        self.n_free_options = low.shape[1]
         self.tops = finest(blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
@@ -191,7 +190,7 @@ class Exchanges:
         have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
-        common = common_options(matrix)
+        common = common_options(matrix.sum(axis=0))
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.blocks)):
             pairs = self.pairs(block)
@@ -244,31 +243,33 @@ class Exchanges:
                 gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
                 order = pairs.best(np.abs(gain))
                 _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
-        result: IntArray = matrix[:, : self.free].ravel()
+        result: IntArray = matrix[:, : self.n_free_options].ravel()
         return result
 
     def matrix(self, counts: IntArray) -> IntArray:
         """Counts per profile and option, with what is left of its people in the last column."""
-        chosen = counts.reshape(-1, self.free)
+        chosen = counts.reshape(-1, self.n_free_options)
         return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
 
 
 def finest(blocks: IntArray) -> tuple[int, ...]:
     """The blocks that no other one refines: who agrees in all of these agrees in every block."""
-    kept: list[int] = []
+    kept: list[tuple[int, IntArray]] = []
     sizes = [len(distinct(block)) for block in blocks]
     for block in sorted(range(len(blocks)), key=lambda place: (-sizes[place], place)):
-        if not any(_follows(blocks[block], blocks[other], sizes[other]) for other in kept):
-            kept.append(block)
-    return tuple(sorted(kept))
+        own = blocks[block]
+        # A finer one has one slice of this for each of its own: that of any profile of it.
+        if not any((own[some] == own).all() for _, some in kept):
+            kept.append((block, _some_of_slice(own)))
+    return tuple(sorted(block for block, _ in kept))
 
 
-def _follows(coarse: IntArray, fine: IntArray, slices: int) -> bool:
-    """Whether the slice in `fine`, which has so many, determines the one in `coarse`."""
-    both = row_keys(
-        np.stack([fine, coarse], axis=1) + 1, [int(fine.max(initial=-1)) + 2, int(coarse.max(initial=-1)) + 2]
-    )
-    return len(grouped(both)[0]) == slices
+def _some_of_slice(block: IntArray) -> IntArray:
+    """For every profile one that lies in the same slice, the same one for all of them."""
+    some = np.zeros(int(block.max(initial=-1)) + 2, dtype=np.int64)
+    some[block + 1] = np.arange(len(block))
+    found: IntArray = some[block + 1]
+    return found
 
 
 def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, options: tuple[int, int]) -> None:

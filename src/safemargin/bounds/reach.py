@@ -6,17 +6,17 @@ has to be built: how far a cell goes up and down follows by addition.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, Parts, open_cells, show, sums_by, wanted_changes, with_rest
+from safemargin.bounds.cells import CellPieces, Level, sums_by
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
-from safemargin.core import BoolArray, FloatArray, Generator, IntArray, grouped, row_keys
+from safemargin.core import BoolArray, IntArray, grouped, row_keys
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _Meeting:
         return sums_by(self.group[side], units, len(self.cell))
 
 
-class Reach:
+class ExchangeGraph:
     """How far exchanges lead from a table; depends on public facts only."""
 
     def __init__(self, exchanges: Exchanges) -> None:
@@ -56,11 +56,11 @@ class Reach:
         self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
-    def parts(self, cell_of: IntArray, cells: int) -> Parts:
+    def pieces(self, cell_of: IntArray, cells: int) -> CellPieces:
         """Cells, given as the cell of every profile, in pieces."""
         first, piece_of = grouped(cell_of * len(self.first) + self.twins)
         people = sums_by(piece_of, self.exchanges.people, len(first))
-        return Parts(cell_of[first], self.twins[first], people, cells)
+        return CellPieces(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
         """Classes that differ in a block only and may exchange votes, with the key of their slices."""
@@ -72,28 +72,32 @@ class Reach:
         return self._pairs[block]
 
 
-class Surroundings:
+class ExchangeNeighbourhood:
     """One table with all that are an exchange away from it."""
 
-    def __init__(self, reach: Reach, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
+    def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
         self.options = self.pooled.shape[1]
-        self.common = common_options(self.pooled)
+        self.totals = self.pooled.sum(axis=0)
         if sets:  # of a set, what its options have together
             self.pooled = np.column_stack([self.pooled, *(self.pooled[:, chosen].sum(axis=1) for chosen in sets)])
         self.sets = tuple(map(frozenset, sets))
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(
-        self, parts: Parts, wanted: tuple[BoolArray, BoolArray] | None = None
+        self,
+        parts: CellPieces,
+        wanted: tuple[BoolArray, BoolArray] | None = None,
+        partners: BoolArray | None = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
         Only cells of which `parts` has all pieces are meant; each number is attained by some table. Exchanges are
         looked at for the columns that are `wanted` higher, and lower, if that is given: of K options there are
-        K (K - 1) ordered pairs, and late in a search most columns are cleared.
+        K (K - 1) ordered pairs, and late in a search most columns are cleared. One of the two options of an exchange
+        is among the `partners`.
         """
         reach = self.reach
         loose = sums_by(parts.cell, reach.loose[parts.twins], parts.cells)
@@ -107,25 +111,25 @@ class Surroundings:
         yield _known(ends, tied)
         for block in reach.exchanges.tops if len(parts.cell) else ():
             if len(reach.pairs(block)[0]):
-                self._exchange(block, parts, (least, most), ends, wanted)
+                self._exchange(block, parts, (least, most), ends, (wanted, partners))
                 yield _known(ends, tied)
 
     def _exchange(
         self,
         block: int,
-        parts: Parts,
+        parts: CellPieces,
         pieces: tuple[IntArray, IntArray],
         ends: tuple[IntArray, IntArray],
-        wanted: tuple[BoolArray, BoolArray] | None,
+        asked: tuple[tuple[BoolArray, BoolArray] | None, BoolArray | None],
     ) -> None:
         """Widen the ends of cells by exchanges between the slices of a block."""
+        wanted, partners = asked
         met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
         if not len(met.cell):
             return
         low, high = (parts.add(ends_of) for ends_of in pieces)
-        many = len(parts.cell) > EFFORT.batch_pieces
         for given, taken in permutations(range(self.options), 2):
-            if many and not (self.common[given] or self.common[taken]):
+            if partners is not None and not (partners[given] or partners[taken]):
                 continue
             higher, lower = self._wanted(given, taken, wanted)
             if not any((*higher, *lower)):
@@ -145,6 +149,16 @@ class Surroundings:
                 for column in lower[side]:
                     less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, column])), rest)
                     np.minimum.at(ends[0][:, column], met.cell, low[met.cell, column] - less)
+
+    def partners(self, many: bool) -> Iterator[BoolArray | None]:
+        """Options of which one is in every exchange, more and more of them; none for all, which many cells are not."""
+        if self.options <= 2 * EFFORT.partners:
+            yield None
+            return
+        for count in (1, EFFORT.partners):
+            yield common_options(self.totals, count)
+        if not many:
+            yield None
 
     def _wanted(
         self, given: int, taken: int, wanted: tuple[BoolArray, BoolArray] | None
@@ -174,7 +188,7 @@ class Surroundings:
         return self._room[key_of]
 
 
-def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -196,7 +210,7 @@ _Met = tuple[list[IntArray], list[tuple[IntArray, IntArray]]]
 """Per side the pairs, and their pieces: all of them, and -1 instead for a pair inside its cell."""
 
 
-def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> _Met:
+def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int) -> _Met:
     """Pairs and pieces where no class lies in two cells, as with most rolls: no sorting."""
     piece_of, cell_of = np.full(classes, -1), np.full(classes, -1)
     piece_of[parts.twins], cell_of[parts.twins] = np.arange(len(parts.twins)), parts.cell
@@ -210,7 +224,7 @@ def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> 
     return pairs, pieces
 
 
-def _met(parts: Parts, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -238,13 +252,13 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
     return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
 
 
-def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
+def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGraph, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
     sets = checked[0].limits.sets if checked else ()
-    count, few = len(known.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
+    count, few = len(system.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
-        around = Surroundings(reach, counts, sets)
-        batch: list[tuple[Level, IntArray, Parts]] = []
+        around = ExchangeNeighbourhood(reach, counts, sets)
+        batch: list[tuple[Level, IntArray, CellPieces]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
@@ -254,7 +268,7 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
                     _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
-                parts = level.pieces(reach.parts).only(rows)
+                parts = level.pieces(reach.pieces).only(rows)
                 # Few cells of many levels cost hardly more than those of one level: all look at every pair. Many cells
                 # of one level have no class twice, which needs no sorting.
                 if len(parts.cell) > few:
@@ -267,12 +281,40 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
         _attain_batch(batch, around, count)
 
 
-def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surroundings, count: int) -> None:
-    """The same for some cells of each level, given with their pieces."""
-    if not batch:
-        return
+def _attain_batch(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]], around: ExchangeNeighbourhood, count: int
+) -> None:
+    """The same for some cells of each level, given with their pieces: with one common partner first.
+
+    Nearly every cell is cleared by exchanges with the commonest option, 2 (K - 1) of them: the others are looked at for
+    the few that are left, so that the work is linear in the options.
+    """
+    many = sum(len(parts.cell) for _, _, parts in batch) > EFFORT.batch_pieces
+    for partners in around.partners(many):
+        if not batch:
+            return
+        _attain_with(batch, around, count, partners)
+        batch = [each for level, rows, parts in batch if (each := _still_open(level, rows, parts)) is not None]
+
+
+def _still_open(level: Level, rows: IntArray, parts: CellPieces) -> tuple[Level, IntArray, CellPieces] | None:
+    """Those of some cells that are open, with their pieces."""
+    up, down = level.needs()
+    kept = np.flatnonzero((up[rows] | down[rows]).any(axis=1))
+    if not len(kept):
+        return None
+    return (level, rows, parts) if len(kept) == len(rows) else (level, rows[kept], parts.only(kept))
+
+
+def _attain_with(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]],
+    around: ExchangeNeighbourhood,
+    count: int,
+    partners: BoolArray | None,
+) -> None:
+    """The same by exchanges in which one of the options is a partner."""
     cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
-    together = Parts(
+    together = CellPieces(
         np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
         np.concatenate([parts.twins for _, _, parts in batch]),
         np.concatenate([parts.people for _, _, parts in batch]),
@@ -284,7 +326,7 @@ def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surrou
     for level, rows, _ in batch:
         for ways, needed in zip(wanted, level.needs(), strict=True):
             ways[columns] |= needed[rows].any(axis=0)
-    ends = around.ends(together, wanted)
+    ends = around.ends(together, wanted, partners)
     # Ends only widen from block to block: of several small levels, the last ones say it all.
     for least, most in ends if len(batch) == 1 else deque(ends, maxlen=1):
         for (level, rows, _), start, end in zip(batch, cuts, cuts[1:], strict=False):
@@ -304,79 +346,3 @@ def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked
         rows = rows[left]
         if not len(rows):
             break
-
-
-def random_walk(
-    checked: list[Level], known: System, reach: Reach, tables: list[IntArray], generator: Generator
-) -> None:
-    """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
-    counts, idle = tables[-1] if tables else None, 0
-    while (
-        counts is not None
-        and idle < EFFORT.idle_steps
-        and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
-    ):
-        want = with_rest(wanted_changes(checked, generator), known.reference)
-        counts = reach.exchanges.shuffle(counts, want, generator)
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
-        idle += 1
-        if open_cells(checked) < before:
-            tables.append(counts)
-            idle = 0
-
-
-def perturb_and_repair(
-    checked: list[Level],
-    known: System,
-    reach: Reach,
-    repair: Callable[[FloatArray], IntArray | None],
-    tables: list[IntArray],
-    generator: Generator,
-    cleared: Callable[[float], None] = lambda share: None,
-) -> None:
-    """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere.
-
-    `cleared` is called after every step with the share of cells that were open at first and are not any more.
-    """
-    idle, share, first = 0, EFFORT.perturbed_share, open_cells(checked)
-    for _ in range(EFFORT.perturbations):
-        if (
-            not tables
-            or idle >= EFFORT.idle_steps
-            or not 0 < (before := open_cells(checked)) < EFFORT.cells_for_perturbation
-        ):
-            break
-        cleared(1 - before / first)
-        want = with_rest(wanted_changes(checked, generator), known.reference)
-        rows = np.flatnonzero((want != 0).any(axis=1))
-        some = rows[generator.random(len(rows)) < share]
-        some = some if len(some) else rows[generator.integers(len(rows), size=1)]
-        start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
-        for row in some.tolist():
-            _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : known.free].ravel().astype(np.float64))
-        idle += 1
-        # No repair: the perturbation was too large for the margins to be met again near by.
-        if counts is None:
-            share = max(share / 2, EFFORT.least_perturbed_share)
-            continue
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
-        if (left := open_cells(checked)) < before:
-            tables.append(counts)
-            idle = 0 if left < 0.99 * before else idle
-
-
-def _change_answer(counts: IntArray, want: FloatArray, generator: Generator) -> None:
-    """Let one person of a profile answer otherwise, towards what is wanted most; ties are drawn."""
-    option = int(np.argmax(np.abs(want) + 1e-3 * generator.random(len(want))))
-    others = np.arange(len(counts)) != option
-    if want[option] > 0:
-        given = np.flatnonzero(others & (counts > 0))
-        if len(given):
-            counts[generator.choice(given)] -= 1
-            counts[option] += 1
-    elif counts[option] > 0:
-        counts[generator.choice(np.flatnonzero(others))] += 1
-        counts[option] -= 1

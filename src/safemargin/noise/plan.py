@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safemargin import ui
 from safemargin.core import InputError
-from safemargin.noise.calculators import CONFIDENCE, Wishes, variance_needed
+from safemargin.noise.calculators import CONFIDENCE, NoiseRequirements, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import LAWS as TRUNCATED
 from safemargin.noise.pictures import pictures
@@ -44,7 +44,7 @@ class NoisePlan(ui.Result):
     """What a programme is counted for, and the noise that survives."""
 
     output: Output
-    wishes: Wishes
+    wishes: NoiseRequirements
     least_variance: float
     points: tuple[Point, ...]
     band: Band
@@ -99,6 +99,14 @@ class NoisePlan(ui.Result):
             f"all tables then guesses the most exposed count rightly {100 * point.averaged:.0f} times in 100 (your "
             f"limit: {100 * self.wishes.confidence:g}); the chance that they learn the bound {point.bound} is "
             f"{_one_in(point.disclosed)}."
+        )
+
+    def _headline(self) -> ui.Headline:
+        point = self.recommended
+        if point is None:
+            return ui.Headline("unsound", "No noise that was tried protects these tables.")
+        return ui.Headline(
+            "sound", f"Noise of at most {ui.plural(point.bound, 'person')} per count protects these tables."
         )
 
     def _dropping(self) -> list[str]:
@@ -181,6 +189,7 @@ class NoisePlan(ui.Result):
         ]
         return ui.Report(
             title,
+            ui.OnPage(self._headline()),
             first,
             *others,
             ui.OnPage(
@@ -256,7 +265,7 @@ def plan(
     would be counted for: `kt2` of the most exposed statistic (`kt2_fresh` with new noise in every table), the number of
     `tuples` of two counts beside their total, and of small `areas`.
     """
-    wishes = Wishes(confidence, largest_bound, area_error)
+    wishes = NoiseRequirements(confidence, largest_bound, area_error)
     given = (kt2, tuples, areas)
     if (programme is None) == (kt2 is None) or (programme is not None and any(value is not None for value in given)):
         raise InputError("give a programme, or kt2 with tuples and areas")
@@ -276,7 +285,7 @@ def plan(
     return made if made.recommended is not None else replace(made, drop=dropped(loaded, wishes))
 
 
-def planned(output: Output, wishes: Wishes) -> NoisePlan:
+def planned(output: Output, wishes: NoiseRequirements) -> NoisePlan:
     """Try every noise on what the constraints follow from."""
     least = variance_needed(output.ratio, wishes.confidence)
     return NoisePlan(
@@ -295,7 +304,7 @@ def planned(output: Output, wishes: Wishes) -> NoisePlan:
     )
 
 
-def dropped(programme: Programme, wishes: Wishes) -> Drop | None:
+def dropped(programme: Programme, wishes: NoiseRequirements) -> Drop | None:
     """Which tables to drop so that noise survives: one after another the table that lowers the needed variance most."""
     gone: list[str] = []
     drop = None

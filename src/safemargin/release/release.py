@@ -49,7 +49,7 @@ from safemargin.release.question_draft import draft_questions
 from safemargin.release.question_files import questions_entry, questions_files
 from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
-    Book,
+    LedgerContext,
     entry_of_release,
     ledger_document,
 )
@@ -76,7 +76,7 @@ class Release(Result):
     _draft: Draft
     _files: Mapping[str, bytes]
     _auditors: Mapping[str, bytes]
-    _record: "tuple[Book, Entry] | None"
+    _record: "tuple[LedgerContext, Entry] | None"
 
     def __new__(cls, *_: object, **__: object) -> "Release":
         raise RefusedError(_CLOSED)
@@ -206,8 +206,8 @@ def release(
     choice that a report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
-    said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
-    project, source = project_of(data, said)
+    overrides = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
+    project, source = project_of(data, overrides)
     progress = numbered(progress, STEPS)
     progress("reading")
     work, command = math.inf if alternatives else WORK, command_of(data, answer, by, protect, target, answers)
@@ -255,8 +255,8 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), work)
-        earlier = max((len(each.past.earlier) for each in inputs.onlookers if each.past), default=0)
-        most = work / 2 / effort(inputs.table, earlier)  # remedies are worth more than choices that were not asked for
+        pasts = [each.past for each in inputs.onlookers if each.past is not None]
+        most = work / 2 / effort(inputs.table, pasts)  # remedies are worth more than choices that were not asked for
         others = alternatives(draft, project.protect, inputs.target, attempt, most)
         draft = replace(draft, alternatives=others, causes=causes, tried=tried)
     if inputs.book is not None:
@@ -291,7 +291,10 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
 
 
 def _issued(
-    draft: Draft, files: Mapping[str, bytes], auditors: Mapping[str, bytes], recorded: "tuple[Book, Entry] | None"
+    draft: Draft,
+    files: Mapping[str, bytes],
+    auditors: Mapping[str, bytes],
+    recorded: "tuple[LedgerContext, Entry] | None",
 ) -> Release:
     issued: Release = object.__new__(Release)
     for name, value in (

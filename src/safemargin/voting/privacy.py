@@ -8,8 +8,9 @@ from math import floor, inf, isfinite, log, log10
 import numpy as np
 
 from safemargin import ui
-from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.chances import OutcomeDistribution, Worst
 from safemargin.voting.election import Election, Ranking, ranking_text
+from safemargin.voting.plain_words import one_vote
 from safemargin.voting.trails import TrailSum
 
 MAX_SLACK = 1e-6
@@ -96,7 +97,7 @@ class OutcomePrivacy(ui.Result):
     """The delta that Theorem 1 proves for all counts, above the exact one."""
     trails: TrailSum | None = None
     """The trails of the pair, and what each adds to delta (Lemma 1)."""
-    chances: Chances | None = field(default=None, repr=False, compare=False)
+    chances: OutcomeDistribution | None = field(default=None, repr=False, compare=False)
     votes: tuple[str, ...] = field(default=(), repr=False)
     outcomes: tuple[str, ...] = field(default=(), repr=False)
 
@@ -179,6 +180,7 @@ class OutcomePrivacy(ui.Result):
         rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
         return ui.Report(
             f"How private is the outcome? {self.rule}, {self.voters:,} voters",
+            ui.Paragraph(one_vote(self.epsilon, self.delta if self.exact else self.interval[1]), "strong"),
             self.words,
             ui.Paragraph(f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "strong"),
             None if self.exact else ui.Paragraph(f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "warning"),
@@ -266,7 +268,7 @@ def counts_privacy(
 
 
 def winner_privacy(
-    election: Election, epsilons: Sequence[float], chances: Chances, votes: Sequence[Ranking], engine: str
+    election: Election, epsilons: Sequence[float], chances: OutcomeDistribution, votes: Sequence[Ranking], engine: str
 ) -> OutcomePrivacy:
     """Of publishing who won, from how likely each result is."""
     worst = [chances.worst(epsilon) for epsilon in epsilons]

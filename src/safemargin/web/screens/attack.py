@@ -7,8 +7,10 @@ from safemargin.core import InputError
 from safemargin.history.folders import PUBLISHED
 from safemargin.io import CONFIDENTIAL, MANIFEST
 from safemargin.ui import Part
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.place import PastRun
 from safemargin.web.screens.check import audit_parts
+from safemargin.web.shown import tables_in_page
 
 FORMATS = (".csv", ".parquet")
 ROLL = f"{CONFIDENTIAL}/roll.csv"
@@ -20,7 +22,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if not runs:
         raise InputError("nothing is published here yet: make a plan and publish it first")
     run = next((run for run in runs if run.name == given.get("run")), runs[0])
-    job = bench.job(given)
+    job = bench.job(given, f"attack?run={run.name}")
     parts: list[Part] = audit_parts(job.document) if job is not None and job.document is not None else []
     return {
         "title": "Attack it",
@@ -29,13 +31,14 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "has_roll": (run.folder / ROLL).is_file(),
         "job": job,
         "parts": parts,
+        "tables": [] if job is None or job.page is None else tables_in_page(job.page),
         "facts_head": ",".join([*list(bench.place.load().axes)[:2], "option", "count"]),
         "typed_words": command(*_arguments(bench, run, True, None)),
     }
 
 
 def _published(bench: Bench) -> list[PastRun]:
-    return [run for run in bench.place.runs() if run.kind == "published"]
+    return [run for run in bench.place.project_runs() if run.kind == "published"]
 
 
 def _arguments(bench: Bench, run: PastRun, knows_roll: bool, facts: Path | None) -> list[str]:
@@ -57,7 +60,7 @@ def attack(bench: Bench, given: Given) -> str:
     text = given.get("facts", "").strip()
     facts = bench.keep("facts.csv", ("\n".join(text.splitlines()) + "\n").encode()) if text else None
     arguments = _arguments(bench, run, given.get("knows") == "roll", facts)
-    return bench.run(arguments, "The attack", f"attack?run={run.name}")
+    return bench.run(arguments, "The attack", f"attack?run={run.name}", page=bench.new_page())
 
 
 def _is_there(bench: Bench) -> bool:
