@@ -24,8 +24,8 @@ What callers may rely on
     * Costs are perturbed by seeded random numbers: optimal faces are large, and a random vertex is rarely degenerate.
 
 Example
-    With x + a + b = x + a + c = x + b + c = 31, the linear minimum of x is 0, at a = b = c = 15.5. In integers x is odd,
-    so its end is 1, which no multipliers show: branching on a does.
+    With x + a + b = x + a + c = x + b + c = 31, the linear minimum of x is 0, at a = b = c = 15.5. In integers
+    x is odd, so its end is 1, which no multipliers show: branching on a does.
 """
 
 from collections.abc import Callable, Iterator

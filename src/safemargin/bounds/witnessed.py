@@ -84,7 +84,7 @@ class Cells:
         return missing
 
 
-class ShownCells:
+class WitnessCoverage:
     """All cells that a certificate is about, and what the tables taken so far show of them."""
 
     def __init__(
