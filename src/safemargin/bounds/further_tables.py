@@ -47,7 +47,11 @@ MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
 
 
 def further_tables(shown: WitnessCoverage, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
-    """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
+    """Tables that show more cells, each with the number of the one in `tables` that it was made from.
+
+    `shown` takes all of them, and the caller reads from it what is still missing. Ways are tried in the order of the
+    module; each stops when nothing is missing. `tables` must agree with everything public.
+    """
     system = shown.system
     assert system.people is not None
     for counts in tables:

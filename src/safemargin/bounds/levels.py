@@ -17,7 +17,7 @@ Statements that force cells from outside, each by addition (S a published slice 
 
 Invariants
     * The first level is that of the profiles; other code relies on it (`Certifying.narrow`).
-    * A cell of one person counts like any other: nothing here leaves cells out for their size.
+    * A cell of one person counts like any other: no cell is skipped for its size.
     * What is omitted for lack of room is a set of three or more axes, and the certificate states which sets it checked.
 
 Example
@@ -132,7 +132,7 @@ def cycle_levels(
 
 
 def _partition(level: Level) -> bytes:
-    """Equal for levels with the same cells."""
+    """A key that is equal for levels with the same cells, however these are numbered."""
     order = np.argsort(level.first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -225,7 +225,10 @@ def _plain_axes(system: System) -> set[str]:
 
 
 def _slice_pairs(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
+    """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in.
+
+    Blocks that share an axis are not crossed: their slices are nested, and single slices say all there is.
+    """
     if not ranges.stated:
         return []
     axes_of = [system.axes_of(block) for block in range(len(system.blocks))]

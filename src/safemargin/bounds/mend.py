@@ -49,7 +49,10 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ChangeSets:
-    """One set of changes per row: profiles in which a person takes up an option, and those in which one drops it."""
+    """One set of changes per row: profiles in which a person takes up an option, and those in which one drops it.
+
+    Every row of `taken` and `dropped` has as many profiles; no profile occurs twice on one side.
+    """
 
     taken: IntArray
     dropped: IntArray

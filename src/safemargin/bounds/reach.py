@@ -49,7 +49,8 @@ class _Meeting:
     """Pairs of a block met with pieces of cells, on the side of the first profile and of the second.
 
     Per side: the number of the pair, of the piece (-1 where the pair lies inside the cell and gives it nothing), and of
-    the key and cell that they share, a *group*; `cell` and `key` are those of every group.
+    the key and cell that they share, a *group*; `cell` and `key` are those of every group. Groups matter because what
+    comes back must come through other pairs of the same key.
     """
 
     pair: tuple[IntArray, IntArray]
