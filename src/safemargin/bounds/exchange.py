@@ -19,7 +19,7 @@ Statement
 
 Invariants
     * Pairs depend on public facts only. A table enters only when votes are traded.
-    * Profiles with a ceiling of their own are left out of pairs (`alike`): a trade could pass it.
+    * Profiles with a ceiling of their own stand in no pair (`alike`): a trade could pass it.
     * Pairs of one key share no profile, so all of them may trade at once.
     * A star around one hub per class is kept instead of all pairs: linear in the profiles, any two are two links apart.
 
