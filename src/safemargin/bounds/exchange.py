@@ -123,12 +123,11 @@ def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
     return places
 
 
-def common_options(counts: IntArray) -> BoolArray:
+def common_options(totals: IntArray, most: int = EFFORT.partners) -> BoolArray:
     """Which columns all others exchange votes with: all of them where there are few, else those with most votes."""
-    totals = counts.sum(axis=0)
     common = np.ones(len(totals), dtype=bool)
     if len(totals) > 2 * EFFORT.partners:
-        common[np.argsort(-totals, kind="stable")[EFFORT.partners :]] = False
+        common[np.argsort(-totals, kind="stable")[most:]] = False
     return common
 
 
@@ -233,7 +232,7 @@ class Exchanges:
         have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
-        common = common_options(matrix)
+        common = common_options(matrix.sum(axis=0))
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.blocks)):
             pairs = self.pairs(block)

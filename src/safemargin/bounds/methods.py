@@ -35,6 +35,7 @@ from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.grid import junction
 from safemargin.bounds.mend import MarginRepair, attain_by_mending, can_mend
+from safemargin.bounds.perturb import perturb_and_repair, random_walk
 from safemargin.bounds.programs import (
     attain_by_programs,
     is_many_cycles,
@@ -44,7 +45,6 @@ from safemargin.bounds.programs import (
     solve_open_ends,
 )
 from safemargin.bounds.propagate import by_option, decomposable, propagate, shuttle
-from safemargin.bounds.reach import perturb_and_repair, random_walk
 from safemargin.bounds.rounding import attain_by_fits
 from safemargin.bounds.search import WHOLE, Search, Settled, Targets
 from safemargin.bounds.system import System
@@ -238,7 +238,9 @@ def _tilted_fits(task: Certifying) -> None:
     rounds cleared under a tenth of what was open, or when programs are expected to be quicker.
     """
     system, rounder, tables, generator = task.system, task.rounder, task.tables, numpy_generator(SEED + 3)
-    left, stuck, theta = task.open, 0, None
+    left, stuck = task.open, 0
+    first = task.dual.independent(rounder.middle) if system.n_free_options >= EFFORT.many_options else None
+    theta = first
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
@@ -260,7 +262,7 @@ def _tilted_fits(task: Certifying) -> None:
             values = rounder.scaling.fit(coefficients_of_variables(want, system.reference))
         else:
             fit = task.dual.fit(tilt=coefficients_of_variables(want, system.reference), start=theta)
-            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else None, fit.values
+            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else first, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
             counts = nearby(system, values, task.low, task.high, coefficients_of_variables(want, system.reference))

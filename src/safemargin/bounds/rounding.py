@@ -188,6 +188,11 @@ class Rounder:
         """Whether tables of several axes stand in no order in which exchanges could match them."""
         return not self._chain and any(len(self.system.axes_of(top)) > 1 for top in self.exchanges.tops)
 
+    @cached_property
+    def middle(self) -> FloatArray:
+        """The middle of the range of every slice and option, the rest last."""
+        return (self.least + self.most) / 2
+
     def _checked(self, counts: IntArray) -> IntArray | None:
         """The variables of a table if addition finds that it satisfies every fact; else nothing."""
         result: IntArray = counts[:, : self.system.n_free_options].ravel()
@@ -199,7 +204,7 @@ class Rounder:
             return self.scaling.fit()
         size = self.system.slice_people
         everybody = max(int(self.people.sum()), 1)
-        middle = (self.least + self.most) / 2
+        middle = self.middle
         overall = np.ones(self.least.shape[1])
         logs = np.zeros((len(self.people), self.least.shape[1]))
         used = 0

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds.exchange import Exchanges, places_of
+from safemargin.bounds.exchange import Exchanges, common_options, places_of
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 MOST_STEPS = 6
@@ -83,20 +83,27 @@ def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray,
     once: the n-th pair that is wanted with the n-th pair of the same key that is not.
     """
     unused, spare = np.ones(len(matrix), dtype=bool), ~wanted.any(axis=1)
+    totals = matrix.sum(axis=0)
+    order = np.argsort(-totals, kind="stable")
+    # With many options each is given up for one of the commonest: linear in the options, and they have most to give.
+    order = order[common_options(totals)[order]]
     for block in exchanges.tops:
         pairs = exchanges.pairs(block)
         for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
             for number in range(len(gives)):
                 asked = np.flatnonzero(wanted[first, number] & unused[first] & unused[second])
-                for g, h in zip(*_swaps(gives[number].tolist()), strict=True) if len(asked) else ():
-                    out = asked[unused[first[asked]] & unused[second[asked]]]
-                    out = out[(matrix[first[out], g] > 0) & (matrix[second[out], h] > 0)]
-                    if not len(out):
-                        continue
-                    home = pairs.of_same_key(out)[0]
-                    home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
-                    home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
-                    _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (int(g), int(h)))
+                for g in np.flatnonzero(gives[number]).tolist() if len(asked) else ():
+                    left = asked[matrix[first[asked], g] > 0]
+                    for h in order[~gives[number][order]].tolist():
+                        left = left[unused[first[left]] & unused[second[left]]]
+                        if not len(left):
+                            break
+                        out = left[matrix[second[left], h] > 0]
+                        home = pairs.of_same_key(out)[0] if len(out) else out
+                        home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
+                        home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
+                        if len(home):
+                            _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (g, h))
 
 
 def _exchange_all(
