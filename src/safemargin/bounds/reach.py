@@ -22,7 +22,7 @@ What callers may rely on
       is said about it, which leaves it open.
     * Cost: per block and pair of options O(pairs met); `EFFORT.few_pairs` and `common_options` keep this small.
 
-Further tables come from random exchanges towards what is open (`random_walk`) and from letting some people answer
+Further tables come from random exchanges towards what is open and from letting some people answer
 otherwise and mending the margins elsewhere (`perturb_and_repair`).
 
 Example
