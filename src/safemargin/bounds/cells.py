@@ -75,7 +75,7 @@ class Level:
         self.sensitive = np.zeros(len(self.people), dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._codes: IntArray | None = None
-        self._open = 0
+        self._open = self._ends = 0
         self._pieces: CellPieces | None = None
 
     def reordered(self, order: IntArray) -> "Level":
@@ -83,16 +83,17 @@ class Level:
         other, place = copy(self), np.empty_like(order)
         place[order] = np.arange(len(order))
         other.cell_of, other.first, other._pieces = self.cell_of[order], place[self.first], None
-        other.__dict__.pop("_by_cell", None)
+        other.__dict__.pop("by_cell", None)
         return other
 
     def members(self, cell: int) -> IntArray:
         """The profiles of a cell."""
-        order, start = self._by_cell
+        order, start = self.by_cell
         return order[start[cell] : start[cell + 1]]
 
     @cached_property
-    def _by_cell(self) -> tuple[IntArray, IntArray]:
+    def by_cell(self) -> tuple[IntArray, IntArray]:
+        """The profiles cell by cell, and where each cell starts among them."""
         order = np.argsort(self.cell_of, kind="stable")
         return order, np.searchsorted(self.cell_of[order], np.arange(len(self.first) + 1))
 
@@ -115,9 +116,10 @@ class Level:
             self._needs = None
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
-        """Take counts per cell and column that integer tables attain, each end by itself."""
-        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
-        self._needs = None
+        """Counts per cell and column that integer tables attain, each end by itself."""
+        if (lower < self.lower).any() or (upper > self.upper).any():
+            self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+            self._needs = None
 
     def show_some(self, rows: IntArray, lower: IntArray, upper: IntArray) -> None:
         """The same for some cells: where few of many are open, the others cost nothing.
@@ -128,10 +130,10 @@ class Level:
         if (missing := self.lower.shape[1] - lower.shape[1]) > 0:
             lower = np.concatenate([lower, self.lower[rows][:, -missing:]], axis=1)
             upper = np.concatenate([upper, self.upper[rows][:, -missing:]], axis=1)
-        self._open -= int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], -1)
         self.lower[rows], self.upper[rows] = np.minimum(self.lower[rows], lower), np.maximum(self.upper[rows], upper)
         up[rows], down[rows] = self._find_needs(rows)
-        self._open += int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], 1)
 
     def force(self, lower: IntArray, upper: IntArray) -> None:
         """Take counts per cell and column, or per option, that no possible table leaves; ends of sets follow from them.
@@ -202,15 +204,27 @@ class Level:
     def needs(self) -> tuple[BoolArray, BoolArray]:
         """Cells and options that still need a higher count, and those that need a lower one, to be shown possible."""
         if self._needs is None:
-            up, down = self._needs = self._find_needs()
-            self._open = int((up | down).any(axis=1).sum())
+            self._needs = self._find_needs()
+            self._open = self._ends = 0
+            self._count(*self._needs, 1)
         return self._needs
+
+    def _count(self, up: BoolArray, down: BoolArray, sign: int) -> None:
+        """Add cells and ends that have a need to their numbers, or take them off: they are asked for all the time."""
+        self._open += sign * int(np.count_nonzero((up | down).any(axis=1)))
+        self._ends += sign * (int(np.count_nonzero(up)) + int(np.count_nonzero(down)))
 
     @property
     def open_cells(self) -> int:
         """How many cells have such a need."""
         self.needs()
         return self._open
+
+    @property
+    def open_ends(self) -> int:
+        """How many ends of cells are still to be shown."""
+        self.needs()
+        return self._ends
 
     def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
         """Which ends are wanted: beyond a limit one inside it; where the interval is narrow, one more count beside it.
@@ -237,7 +251,7 @@ class Level:
         floor alone, one in which everybody did. With both there is no such table but among wide intervals.
         """
         limits = self.limits
-        if (limits.has_floor & limits.has_ceiling).all():
+        if limits.has_both_ends:
             return np.ones(lower.shape, dtype=bool)
         states = (limits.has_ceiling & (lower != 0)) | (limits.has_floor & (upper != self.people[rows][:, None]))
         if self.few is not None:
@@ -295,7 +309,7 @@ def open_cells(checked: Sequence[Level]) -> int:
 
 def needs(checked: Sequence[Level]) -> int:
     """How many ends of cells are still to be shown."""
-    return sum(int(ends.sum()) for level in checked for ends in level.needs())
+    return sum(level.open_ends for level in checked)
 
 
 def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray:

@@ -298,20 +298,22 @@ class Exchanges:
 
 def finest(blocks: IntArray) -> tuple[int, ...]:
     """The blocks that no other one refines: who agrees in all of these agrees in every block."""
-    kept: list[int] = []
+    kept: list[tuple[int, IntArray]] = []
     sizes = [len(distinct(block)) for block in blocks]
     for block in sorted(range(len(blocks)), key=lambda place: (-sizes[place], place)):
-        if not any(_follows(blocks[block], blocks[other], sizes[other]) for other in kept):
-            kept.append(block)
-    return tuple(sorted(kept))
+        own = blocks[block]
+        # A finer one has one slice of this for each of its own: that of any profile of it.
+        if not any((own[some] == own).all() for _, some in kept):
+            kept.append((block, _some_of_slice(own)))
+    return tuple(sorted(block for block, _ in kept))
 
 
-def _follows(coarse: IntArray, fine: IntArray, slices: int) -> bool:
-    """Whether the slice in `fine`, which has so many, determines the one in `coarse`."""
-    both = row_keys(
-        np.stack([fine, coarse], axis=1) + 1, [int(fine.max(initial=-1)) + 2, int(coarse.max(initial=-1)) + 2]
-    )
-    return len(grouped(both)[0]) == slices
+def _some_of_slice(block: IntArray) -> IntArray:
+    """For every profile one that lies in the same slice, the same one for all of them."""
+    some = np.zeros(int(block.max(initial=-1)) + 2, dtype=np.int64)
+    some[block + 1] = np.arange(len(block))
+    found: IntArray = some[block + 1]
+    return found
 
 
 def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, options: tuple[int, int]) -> None:

@@ -145,27 +145,42 @@ def _level(system: System, names: tuple[str, ...], codes: IntArray, limits: Limi
     return Level(names, codes, system.people, len(system.options), limits)
 
 
+ENCLOSED = 500_000
+"""Entries of blocks that are looked at together: of a hundred cycles all blocks at once, of a large roll one by one."""
+
+
 def _enclose(system: System, level: Level, ranges: SliceRanges) -> None:
-    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
+    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it.
+
+    A slice inside a cell bounds it from below, a slice around it from above: both by addition.
+    """
     assert system.people is not None
-    if not ranges.stated:
-        return
+    step = max(1, ENCLOSED // len(system.people))
+    for start in range(0, len(system.blocks) if ranges.stated else 0, step):
+        blocks = system.blocks[start : start + step]
+        level.force(*_by_slices_inside(system, level, blocks, ranges))
+        _force_inside(system, level, blocks, ranges)
+
+
+def _by_slices_inside(system: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
+    """The ends of every cell by the slices that lie in it: those of one block are disjoint, so that they add up."""
     count, size, cells = len(system.options), system.slice_people, len(level.first)
-    for block in system.blocks:
-        inside = block >= 0
-        slices = distinct(block[inside])
-        least_cell = np.full(len(size), cells, dtype=np.int64)
-        most_cell = np.full(len(size), -1, dtype=np.int64)
-        np.minimum.at(least_cell, block[inside], level.cell_of[inside])
-        np.maximum.at(most_cell, block[inside], level.cell_of[inside])
-        # A slice inside a cell bounds it from below, a slice around it from above: both by addition.
-        whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
-        lower = np.zeros((cells, count), dtype=np.int64)
-        upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
-        np.add.at(lower, least_cell[whole], ranges.least[whole][:, :count])
-        np.add.at(upper, least_cell[whole], ranges.most[whole][:, :count] - size[whole][:, None])
-        level.force(lower, upper)
-        _force_inside(system, level, block, ranges)
+    number, profile = np.nonzero(blocks >= 0)
+    slices, cell = blocks[number, profile], level.cell_of[profile]
+    least_cell = np.full(len(size), cells, dtype=np.int64)
+    most_cell = np.full(len(size), -1, dtype=np.int64)
+    np.minimum.at(least_cell, slices, cell)
+    np.maximum.at(most_cell, slices, cell)
+    block_of = np.full(len(size), -1, dtype=np.int64)
+    block_of[slices] = number
+    whole = np.flatnonzero((block_of >= 0) & (least_cell == most_cell))
+    place = block_of[whole] * cells + least_cell[whole]
+    lower, missing = (np.zeros((count, len(blocks) * cells), dtype=np.int64) for _ in range(2))
+    for option in range(count):
+        np.add.at(lower[option], place, ranges.least[whole, option])
+        np.add.at(missing[option], place, ranges.most[whole, option] - size[whole])
+    least, most = (ends.reshape(count, len(blocks), cells) for ends in (lower, missing))
+    return least.max(axis=1).T, level.people[:, None] + most.min(axis=1).T
 
 
 def _categories(system: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
@@ -173,21 +188,20 @@ def _categories(system: System, ranges: SliceRanges, limits: Limits, axis: str) 
     assert system.people is not None
     level = _level(system, (axis,), system.codes[:, [system.axes.index(axis)]], limits)
     for block in system.blocks if ranges.stated else []:
-        _force_inside(system, level, block, ranges)
+        _force_inside(system, level, block[None, :], ranges)
     return level
 
 
-def _force_inside(system: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
-    """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
-    assert system.people is not None
-    count, size, around = len(system.options), system.slice_people, block[level.first]
-    apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
-    within = ((apart == 0) & (around >= 0))[:, None]
-    others = (size[around] - level.people)[:, None]
-    level.force(
-        np.where(within, ranges.least[around][:, :count] - others, 0),
-        np.where(within, ranges.most[around][:, :count], level.people[:, None]),
-    )
+def _force_inside(system: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> None:
+    """What a slice of one of the blocks leaves of a cell that lies in it: its range, less its other people."""
+    count, size, around = len(system.options), system.slice_people, blocks[:, level.first]
+    order, start = level.by_cell
+    is_apart = blocks[:, order] != around[:, level.cell_of[order]]
+    within = (~np.logical_or.reduceat(is_apart, start[:-1], axis=1) & (around >= 0))[..., None]
+    others = (size[around] - level.people)[..., None]
+    least = np.where(within, ranges.least[around][..., :count] - others, 0)
+    most = np.where(within, ranges.most[around][..., :count], level.people[:, None])
+    level.force(least.max(axis=0), most.min(axis=0))
 
 
 def _single_slices(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:

@@ -32,6 +32,7 @@ from safemargin.ui import (
     cell_label,
     count_range,
     describe_onlooker,
+    kind_words,
     list_values,
     percent,
     percent_range,
@@ -257,7 +258,7 @@ def classical_words(exposure: Exposure) -> str:
 
 def tally_words(tally: Mapping[str, int]) -> str:
     """Counts of verdicts, the worst first."""
-    return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
+    return ", ".join(f"{count:,} {kind_words(verdict)}" for verdict, count in reversed(list(tally.items())))
 
 
 def exposure_parts(exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> list[Part]:

@@ -143,25 +143,31 @@ class Rounder:
     def _matched(self, counts: IntArray) -> IntArray | None:
         """These counts once votes are exchanged until every margin holds; or none."""
         start = counts.copy() if self._chain else None
-        self._match_blocks(counts)
-        rounded = self._checked(counts)
+        rounded = self._checked(counts) if self._match_blocks(counts) else None
         if rounded is None and start is not None:
-            for block, links, parts in self._chain:
-                for slices in parts:
-                    self._match_block(start, self.system.blocks[block], links, slices)
-            return self._checked(start)
+            # Later steps keep what earlier ones have matched, so the first that fails decides here too.
+            steps = ((block, links, slices) for block, links, parts in self._chain for slices in parts)
+            if all(self._match_block(start, self.system.blocks[block], links, part) for block, links, part in steps):
+                return self._checked(start)
         return rounded
 
-    def _match_blocks(self, counts: IntArray) -> None:
-        """Exchange votes until every margin holds, with profiles that agree in every table as one."""
+    def _match_blocks(self, counts: IntArray) -> bool:
+        """Exchange votes until every margin holds, profiles that agree in every table as one; false if they do not.
+
+        Exchanges in one block keep the sums of all others, so the first block that stays off decides.
+        """
         blocks, twins = self.system.blocks, self._twins
         exchanges = twins.exchanges if twins is not None else self.exchanges
         together = twins.sums(counts) if twins is not None else counts
         for block in range(len(blocks)):
             codes = exchanges.blocks[block]
-            self._match_block(together, codes, exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
+            links = exchanges.links(block, EFFORT.pairs_per_link)
+            # A block that another one refines is matched with that one, and has no pairs of its own.
+            if not self._match_block(together, codes, links, self._slices(block)) and links:
+                return False
         if twins is not None:
             twins.deal(together, counts)
+        return True
 
     @cached_property
     def _twins(self) -> TwinPools | None:
@@ -279,12 +285,8 @@ class Rounder:
         slices = distinct(self.system.blocks[block])
         return slices[slices >= 0]
 
-    def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> None:
-        """Exchange votes until the sums of the slices of one block lie in their ranges, or no exchange helps any more.
-
-        Changes `counts` in place. The sum of misses need not fall at every exchange, so a plateau is allowed, but a
-        limited one: otherwise votes could go round in a circle for ever.
-        """
+    def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> bool:
+        """Exchange votes between slices of one block until its sums are where they belong; whether they are."""
         sums = np.zeros((self.system.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
@@ -295,10 +297,11 @@ class Rounder:
             best, since = (miss, 0) if miss < best else (best, since + 1)
             # The sum of misses need not fall at every exchange, so a plateau is allowed, but a limited one.
             if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
-                return
+                return miss == 0
             moves = islice(self._moves(slices, over), EFFORT.rounding_tries)
             if not any(self._exchange(counts, sums, links, *move) for move in moves):
-                return
+                return False
+        return False
 
     def _moves(self, slices: IntArray, over: IntArray) -> Iterator[Move]:
         """Exchanges that bring sums nearer to where they belong: the largest, then others where that is not possible.
