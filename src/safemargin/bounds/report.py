@@ -1,4 +1,9 @@
-"""Exposures as JSON documents, sentences, terminal tables and CSV."""
+"""Exposures as JSON documents, sentences, terminal tables and CSV.
+
+What callers may rely on: documents have the shape of docs/json.md (schema 1, one entry per cell and option); shares are
+`null` where nobody is known to be in a cell; words say "at most" where an interval may be too wide. Nothing here
+changes an interval or a verdict.
+"""
 
 import csv
 import gc
