@@ -43,9 +43,7 @@ def cells_known(table: Lattice, hidden: BoolArray) -> list[tuple[int, ...]]:
     for number, place in enumerate(product(*map(range, table.shape))):
         if hidden[place]:
             ends = [
-                milp(
-                    sign * rows[number], constraints=within, bounds=Bounds(0, np.inf), integrality=np.ones(len(places))
-                )
+                milp(sign * rows[number], constraints=within, bounds=Bounds(0, np.inf), integrality=whole)
                 for sign in (1, -1)
             ]
             if not ends[1].status == 3 and round(abs(ends[0].fun)) == round(abs(ends[1].fun)):
