@@ -6,6 +6,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from safemargin.ui.formatting import kind_words
+
 EXACT, EXPOSED = "exact", "exposed"
 JOINED = " | "
 """Between the categories of a merged group."""
@@ -28,8 +30,8 @@ STATUS = {
     "primary": CountStatus("P", "primary suppressed", "hatch"),
     "secondary": CountStatus("S", "secondary suppressed", "hatch2"),
     "range": CountStatus("R", "published as a range", "hatch2"),
-    "interval": CountStatus("", "cannot be inferred", "is-open"),
-    "within": CountStatus("✓", "within the limits", "is-within"),
+    "interval": CountStatus("", kind_words("interval"), "is-open"),
+    "within": CountStatus("✓", kind_words("within"), "is-within"),
     EXPOSED: CountStatus("!", "could be inferred", "is-exposed"),
 }
 """Every status, in the order of the legend."""
@@ -51,13 +53,15 @@ class CountCell:
 
 @dataclass(frozen=True)
 class CountNote:
-    """What is said about one cell: sentences, two tables that both fit, and what would fix it at which price."""
+    """What is said about one cell: sentences, two tables that both fit, what would fix it, and what hiding it costs."""
 
     name: str
     sentences: Sequence[str] = ()
     extremes: Sequence[tuple[str, int, int]] = ()
     """Cells that differ between two tables that nobody can exclude, with their lowest and highest count."""
     fix: str = ""
+    price: str = ""
+    """What it costs that the count is not printed, or not by itself."""
     known: str = ""
     """What anybody can infer, in words: the drawer says it by itself."""
 

@@ -10,6 +10,7 @@ from safemargin.ui import Part
 from safemargin.web.bench import Bench, Given, Screen, command
 from safemargin.web.place import PastRun
 from safemargin.web.screens.check import audit_parts
+from safemargin.web.shown import tables_in_page
 
 FORMATS = (".csv", ".parquet")
 ROLL = f"{CONFIDENTIAL}/roll.csv"
@@ -30,13 +31,15 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "has_roll": (run.folder / ROLL).is_file(),
         "job": job,
         "parts": parts,
+        "tables": [] if job is None or job.page is None else tables_in_page(job.page),
         "facts_head": ",".join([*list(bench.place.load().axes)[:2], "option", "count"]),
         "typed_words": command(*_arguments(bench, run, True, None)),
     }
 
 
 def _published(bench: Bench) -> list[PastRun]:
-    return [run for run in bench.place.project_runs() if run.kind == "published"]
+    runs = bench.place.project_runs()
+    return [run for run in runs if run.kind == "published" and "questions" not in run.document]
 
 
 def _arguments(bench: Bench, run: PastRun, knows_roll: bool, facts: Path | None) -> list[str]:
@@ -58,10 +61,11 @@ def attack(bench: Bench, given: Given) -> str:
     text = given.get("facts", "").strip()
     facts = bench.keep("facts.csv", ("\n".join(text.splitlines()) + "\n").encode()) if text else None
     arguments = _arguments(bench, run, given.get("knows") == "roll", facts)
-    return bench.run(arguments, "The attack", f"attack?run={run.name}")
+    return bench.run(arguments, "The attack", f"attack?run={run.name}", page=bench.new_page())
 
 
 def _is_there(bench: Bench) -> bool:
+    """A release of several questions was attacked when it was made; files of one question are attacked here."""
     return bench.place.project is not None and bool(_published(bench))
 
 

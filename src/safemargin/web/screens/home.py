@@ -95,7 +95,7 @@ def _estimated(inputs: Inputs, seen: ExposedGroup, question: str, questions: int
     return [
         ("May I publish?", "Not decided yet", "Make a plan: it decides, proves and attacks."),
         ("What is there?", asked + plural(people, "person"), f"Counted by {axes}."),
-        ("Who would be exposed if you published everything?", who, where + why),
+        ("Who would be exposed if every table asked for were exact?", who, where + why),
     ]
 
 
@@ -103,6 +103,13 @@ def _next_step(bench: Bench, run: PastRun | None) -> tuple[str, str, str]:
     """The screen to go to, its name, and why."""
     if run is None:
         return "data", "Look at the data", "Check how every column was read, then set the limits and make a plan."
+    if run.kind == "published" and "questions" in run.document:
+        where = f"publish?{urlencode({'run': run.name})}"
+        return (
+            where,
+            "Look at what leaves",
+            f"The folder {run.name} is published, with one certificate for all questions.",
+        )
     if run.kind == "published":
         return (
             "attack",
