@@ -1,4 +1,4 @@
-"""Exchanged moves: every pattern on the way protects by the definition, and each is cheaper than the one before."""
+"""Exchanged moves: every pattern that is met protects by the definition, and each is cheaper than the one before."""
 
 import math
 import time
@@ -52,7 +52,7 @@ def cells_known(table: Lattice, hidden: BoolArray) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_pattern_on_the_way_protects_and_is_cheaper(seed: int) -> None:
+def test_every_pattern_that_is_met_protects_and_is_cheaper(seed: int) -> None:
     table, problem = drawn(seed, [(5, 4), (3, 3, 3), (4, 3, 2)][seed % 3])
     store = MoveStore(problem.counts)
     builder = PatternBuilder(problem, store)
