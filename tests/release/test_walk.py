@@ -77,11 +77,11 @@ def test_a_release_visits_its_packages_in_the_order_of_the_page(tmp_path: Path) 
 
 
 def test_a_walk_that_turns_back_is_noticed() -> None:
-    """The recorder tells stations in the order of their first calls, each once."""
+    """The recorder states stations in the order of their first calls, each once."""
 
     def work() -> None:
         safemargin.Target(beta=0.1).stated()
-        safemargin.rules(3)
+        safemargin.rules(3, 3)
         safemargin.Target(beta=0.2).stated()
 
     assert first_visits(work, ["voting", "core"])[:2] == ["core", "voting"]
