@@ -1,4 +1,4 @@
-"""One release visits its packages in the order of docs/architecture.md: who reads them in that order never turns back."""
+"""One release visits its packages in the order of docs/architecture.md; a reader of them never turns back."""
 
 import re
 import sys
