@@ -23,8 +23,8 @@ from safemargin.web.roles import (
     OPTION,
     ROLE_WORDS,
     UNCOUNTED,
+    ColumnRoles,
     Content,
-    Roles,
     guessed_roles,
     roles_given,
     roles_in,
@@ -97,7 +97,7 @@ def _table(bench: Bench, content: Content, given: Given) -> dict[str, Any]:
 
 
 def _row(
-    place: int, column: DataColumn, roles: Roles, given: Given, levels: Mapping[str, str], person: str | None
+    place: int, column: DataColumn, roles: ColumnRoles, given: Given, levels: Mapping[str, str], person: str | None
 ) -> dict[str, Any]:
     role = given.get(f"role-{place}") or roles.by_column[column.name]
     bands = given.get(f"bands-{place}", ", ".join(map(str, roles.bands.get(column.name, ()))))
