@@ -16,7 +16,7 @@ from safemargin.release.layout import side_by_side
 from safemargin.web.bench import Given, WrongFields
 from safemargin.web.edges import band_edges
 from safemargin.web.edit import written
-from safemargin.web.looks import DataColumn
+from safemargin.web.looks import ColumnLook
 
 AXIS, ORDERED, BANDS, AREA = "axis", "ordered", "bands", "area"
 ANSWER, QUESTION, COUNT, OPTION, UNCOUNTED, UNUSED = "answer", "question", "count", "option", "uncounted", "unused"
@@ -77,7 +77,7 @@ def roles_in(content: Mapping[str, Any], names: Sequence[str]) -> ColumnRoles:
     return ColumnRoles({name: said.get(name, role) for name, role in roles.items()}, bands)
 
 
-def roles_given(given: Given, columns: Sequence[DataColumn]) -> ColumnRoles:
+def roles_given(given: Given, columns: Sequence[ColumnLook]) -> ColumnRoles:
     """What a form says; every error is found before any is stated."""
     roles, bands, wrong = {}, {}, {}
     for place, column in enumerate(columns):
@@ -122,14 +122,14 @@ def _disagreements(said: ColumnRoles) -> dict[str, str]:
     return found
 
 
-def _bands(text: str, column: DataColumn) -> tuple[object, ...]:
+def _bands(text: str, column: ColumnLook) -> tuple[object, ...]:
     edges = band_edges(text) or _proposed(column)
     if not edges:
         raise InputError("write the lowest value of every band but the first, such as 18, 30, 65")
     return tuple(edges)
 
 
-def _proposed(column: DataColumn) -> list[object]:
+def _proposed(column: ColumnLook) -> list[object]:
     """Bands that fit the values, where there are any."""
     texts = [text for text, count in column.values for _ in range(min(count, 20))]
     try:
@@ -168,7 +168,7 @@ def is_table_of_counts(path: Path) -> bool:
     return True
 
 
-def guessed_roles(survey: Survey, columns: Sequence[DataColumn]) -> ColumnRoles | None:
+def guessed_roles(survey: Survey, columns: Sequence[ColumnLook]) -> ColumnRoles | None:
     """Roles where numbers may be counts of answers side by side, which a person has to confirm."""
     wide = side_by_side(survey)
     if wide is None:
@@ -178,7 +178,7 @@ def guessed_roles(survey: Survey, columns: Sequence[DataColumn]) -> ColumnRoles 
     return ColumnRoles({column.name: said.get(column.name, UNUSED) for column in columns})
 
 
-def with_roles(content: Mapping[str, Any], said: ColumnRoles, columns: Sequence[DataColumn], path: Path) -> Content:
+def with_roles(content: Mapping[str, Any], said: ColumnRoles, columns: Sequence[ColumnLook], path: Path) -> Content:
     """The project with these roles; whatever else it says stays."""
     by_name = {column.name: column for column in columns}
     before = roles_in(content, list(by_name))
@@ -222,7 +222,7 @@ def _fresh(data: Mapping[str, Any], said: ColumnRoles, path: Path) -> Content:
 
 
 def _data(
-    data: Mapping[str, Any], fresh: Mapping[str, Any], said: ColumnRoles, columns: Mapping[str, DataColumn]
+    data: Mapping[str, Any], fresh: Mapping[str, Any], said: ColumnRoles, columns: Mapping[str, ColumnLook]
 ) -> Content:
     """The section on the data for another answer."""
     made = {key: value for key, value in {**data, **fresh}.items() if key in KEPT}
@@ -248,7 +248,7 @@ def _data(
 
 
 def _axis(
-    section: Mapping[str, Any], role: str, bands: tuple[object, ...], column: DataColumn, is_new: bool
+    section: Mapping[str, Any], role: str, bands: tuple[object, ...], column: ColumnLook, is_new: bool
 ) -> dict[str, Any]:
     """The section of an axis in its role."""
     made = {key: value for key, value in section.items() if key not in ("bands", "ordered")}
