@@ -11,9 +11,10 @@ Statement (Bailie, Gong and Meng on the 2020 census, Theorem 2 and appendix H)
 
     `guarantee.json` has this tree.
 
-Two epsilons     `epsilon` follows from rho² by the formula of Bun and Steinke, rho² + 2 rho sqrt(ln(1 / delta)).
-`epsilon_by_losses` is     the least with delta by the law of the privacy loss of all counts that a record moves; it is
-usually smaller.
+Two epsilons
+    `epsilon` follows from rho² by the formula of Bun and Steinke, rho² + 2 rho sqrt(ln(1 / delta)).
+    `epsilon_by_losses` is the least with delta by the law of the privacy loss of all counts that a record moves; it is
+    usually smaller.
 
 Not covered, and said so
     Bounds and impossible cells are taken for facts about every data set; releases that earlier tables are from add

@@ -1,14 +1,15 @@
 """The first phase, the only one that is given counts of people: exact counts and noisy ones become public files.
 
-Statement
-    Noise is discrete Gaussian, integer, with P(z) proportional to exp(-z^2 / (2 v)), drawn exactly from system entropy
-    (Canonne, Kamath and Steinke 2022): no rounding of a real number, which has leaked data elsewhere (Mironov 2012).
-    Everything after this phase reads public files alone, so that whoever has them can compute the tables again.
+Objects
+    counts      by level, a row per area and a column per cell; confidential
+    noise       discrete Gaussian, independent for every count of every measured margin (Canonne, Kamath, Steinke 2022)
+    files       exact margins, and noisy ones with the variance of their noise
 
-What callers may rely on     * A margin is drawn once. The file is whole or absent, and is on the disk before the next
-one is drawn. An interrupted       run keeps what it finds: a second draw of the same margin would spend its budget
-twice, and the mean of two draws       is closer to the truth than the guarantee says.     * Margins that are exact are
-written as they are, and never drawn."""
+Invariants
+    * Noise is drawn once per margin. A file of an interrupted run is kept: drawing again would spend the budget twice.
+    * Nothing leaves this phase but these files; everything later is post-processing of them and costs nothing.
+    * Noise comes from system entropy through `samplers`; there is no seed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

@@ -22,8 +22,10 @@ Equal error
     Methods are compared at the same root mean square error of a detailed count, one column of the picture: noise that
     is large enough hides people from any method, and the question is what an office gets for the same accuracy.
 
-What callers may rely on     * Every method goes through the same code; noisy counts are cut to 0 and rounded first.
-* The attack reads the published table and the file of names only; `right` and `named_rightly` compare with the data.
+What callers may rely on
+    * Every method goes through the same code; noisy counts are cut to 0 and rounded first.
+    * The attack reads the published table and the file of names only; `right` and `named_rightly` compare with the
+      data.
 """
 
 from collections.abc import Mapping, Sequence
