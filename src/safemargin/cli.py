@@ -1,5 +1,6 @@
 """The menu: every command, where its function is, and the group it is listed in. Nothing is decided here."""
 
+import atexit
 import gc
 import inspect
 import os
@@ -265,6 +266,7 @@ def _load(place: str) -> typer.Typer:
     finally:
         if collects:
             gc.freeze()
+            atexit.register(gc.unfreeze)  # some libraries count what is left at the end
             gc.enable()
     return command
 
