@@ -1,4 +1,22 @@
-"""Attributes that people are counted by in an area, groups of their categories, and the margins that these span."""
+"""Attributes that people are counted by in an area, groups of their categories, and the margins that these span.
+
+Objects
+    attribute   a name and its categories; a person has one of each
+    cell        one category of every attribute
+    grouping    a coarser attribute: every category is in one group, such as ages by whether they vote
+    margin      counts by some attributes or groupings, summed over all others; `MarginQuery` names it
+
+Statement
+    A margin is a partition of the cells, and partitions form a lattice: Q <= R if R determines Q, `Q & R` is the
+    finest margin that both determine, `Q | R` the coarsest that determines both. Constraints on margins of a chain
+    Q <= R <= ... are nested, and rounding such tables needs no integer program (`siblings.py`).
+
+Example
+    Sex by age and age alone have age in common:
+
+    >>> MarginQuery((0, 1)) & MarginQuery((1,)) == MarginQuery((1,)), MarginQuery((0,)) | MarginQuery((1,))
+    (True, MarginQuery(axes=(0, 1), groups=(None, None)))
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +45,7 @@ class MarginQuery:
     groups: tuple[Codes | None, ...] = ()
 
     def __post_init__(self) -> None:
+        """Attributes without groups are counted by category."""
         if not self.groups:
             object.__setattr__(self, "groups", (None,) * len(self.axes))  # the dataclass is frozen
 
@@ -197,6 +216,7 @@ class Attributes:
 
 
 def _sum_groups(shaped: Numbers, codes: Sequence[int], axis: int) -> Numbers:
+    """Sum the categories of one attribute by their groups."""
     group = np.asarray(codes)
     sums = [shaped.take(np.flatnonzero(group == code), axis=axis).sum(axis=axis) for code in range(max(codes) + 1)]
     summed: Numbers = np.stack(sums, axis=axis)
@@ -233,6 +253,7 @@ def _join(left: Mapping[int, Codes | None], right: Mapping[int, Codes | None], a
 
 
 def _is_coarser(coarse: Codes | None, fine: Codes | None) -> bool:
+    """Whether the groups of one attribute are unions of others."""
     if fine is None or coarse is None:
         return fine is None
     return len(set(zip(fine, coarse, strict=True))) == len(set(fine))  # each fine group lies in one coarse group
