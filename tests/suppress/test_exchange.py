@@ -58,7 +58,7 @@ def test_every_pattern_that_is_met_protects_and_is_cheaper(seed: int) -> None:
     builder = PatternBuilder(problem, store)
     first = builder.complete(problem.forced, math.inf)
     assert first is not None and MoveExchange.fits(problem)
-    exchange = MoveExchange(problem, builder.finder, store, builder.generator)
+    exchange = MoveExchange(builder)
     exchange.keep(first)
     found = [first]
     exchange.improve(time.monotonic() + 20.0, lambda pattern: found.append(pattern.copy()))

@@ -26,7 +26,9 @@ Example
     Two people in one row, each in a box of its own: six secondary cells. One move of six cells protects both with four.
 
     >>> from safemargin.core import Hierarchy, lattice
+    >>> from safemargin.core import numpy_generator
     >>> from safemargin.suppress.linked import single
+    >>> from safemargin.suppress.moves import MoveStore
     >>> from safemargin.suppress.problem import build_problem
     >>> axes = [Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["a", "b", "c", "d"])]
     >>> problem = build_problem(single(lattice(axes, [[1, 1, 8, 9], [7, 6, 8, 9]])), (1, 1))
@@ -35,7 +37,9 @@ Example
     ...     move = np.zeros(problem.size, dtype=np.int64)
     ...     move[[first, second, first + 5, second + 5]] = 1, -1, -1, 1
     ...     store.add(move)
-    >>> exchange = MoveExchange(problem, MoveFinder(problem), store, np.random.default_rng(1))
+    >>> builder = PatternBuilder(problem, store)
+    >>> builder.generator = numpy_generator(1)
+    >>> exchange = MoveExchange(builder)
     >>> int(exchange.pattern.sum())
     8
     >>> exchange.improve(time.monotonic() + 10.0, found.append)
@@ -50,8 +54,8 @@ from collections.abc import Callable
 import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, IntArray
-from safemargin.suppress.finder import MoveFinder
-from safemargin.suppress.moves import PUBLIC, MoveStore, Problem
+from safemargin.suppress.feasibility import PatternBuilder
+from safemargin.suppress.moves import PUBLIC, Problem
 
 INNER = 0.5
 """Price below which a box is taken at once: all its cells are suppressed already."""
@@ -62,9 +66,15 @@ FAILURES = 3
 class MoveExchange:
     """Moves that cover a pattern, of which some are exchanged for cheaper ones."""
 
-    def __init__(self, problem: Problem, finder: MoveFinder, store: MoveStore, generator: np.random.Generator) -> None:
-        """All moves in the store at first: with those that a pattern does not need, `improve` begins."""
-        self.problem, self.finder, self.store, self.generator = problem, finder, store, generator
+    def __init__(self, builder: PatternBuilder) -> None:
+        """All moves in the store of `builder` at first: with those that a pattern does not need, `improve` begins."""
+        self.problem, self.finder, self.store, self.generator = (
+            builder.problem,
+            builder.finder,
+            builder.store,
+            builder.generator,
+        )
+        problem, store = self.problem, self.store
         self.needed = problem.forced & ~problem.unlisted
         self.cover = np.zeros(problem.size, dtype=np.int64)
         self.through: dict[int, set[int]] = {}

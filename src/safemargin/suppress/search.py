@@ -176,7 +176,7 @@ class PatternSearch:
             pattern = builder.complete(problem.forced, box)
             self._accept(pattern)
             if pattern is not None and MoveExchange.fits(problem):
-                exchange = MoveExchange(problem, builder.finder, self.store, builder.generator)
+                exchange = MoveExchange(builder)
                 exchange.keep(pattern)
                 seconds = max(MIN_SECONDS_TO_EXCHANGE, self.left * SHARE_TO_EXCHANGE)
                 exchange.improve(min(self.deadline, time.monotonic() + seconds), self._accept)
