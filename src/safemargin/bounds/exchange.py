@@ -14,7 +14,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
-"""Per slice and neighbouring slice, pairs of profiles between them."""
+"""Per slice and neighbouring slice, pairs of profiles between them; neighbours with the most pairs first."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Exchanges:
         return self._links[block]
 
     def linked(self, block: int, pairs: Pairs, most: int) -> Links:
-        """Pairs by the two slices of `block` that they stand in, at most so many each."""
+        """Pairs by the two slices of `block` that they stand in, at most so many each; per slice the most pairs first."""
         slices = self.blocks[block]
         links: Links = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
@@ -130,7 +130,7 @@ class Exchanges:
             a, b = pairs.first[few], pairs.second[few]
             links.setdefault(int(slices[a[0]]), {})[int(slices[b[0]])] = (a, b)
             links.setdefault(int(slices[b[0]]), {})[int(slices[a[0]])] = (b, a)
-        return links
+        return {here: dict(sorted(near.items(), key=lambda link: -len(link[1][0]))) for here, near in links.items()}
 
     def _find(self, block: int) -> Pairs:
         codes = self.blocks

@@ -329,12 +329,18 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
         seen.add(here)
         near = links.get(here, {})
         if goal in near and goal not in seen and (here, goal) not in barred:
-            least[goal] = min(least[goal], cost + 1 + 100 / len(near[goal][0]))
+            further = cost + 1 + 100 / len(near[goal][0])
+            if further <= least[goal]:
+                least[goal] = further
+                heapq.heappush(queue, (further, goal, [*path, goal]))
         for there, (first, _) in near.items():
-            if there not in seen and (here, there) not in barred:
-                further = cost + 1 + 100 / len(first)
-                # Every further link costs more than 1: what cannot come before the best known way is not followed.
-                if further <= least.get(there, np.inf) and (there == goal or further + 1 < least[goal]):
+            further = cost + 1 + 100 / len(first)
+            # Every further link costs more than 1: what cannot come before the best known way is not followed, and
+            # links come cheapest first.
+            if further + 1 >= least[goal]:
+                break
+            if there != goal and there not in seen and (here, there) not in barred:
+                if further <= least.get(there, np.inf):
                     least[there] = further
                     heapq.heappush(queue, (further, there, [*path, there]))
     return None
