@@ -23,6 +23,9 @@ from safemargin.core import FloatArray, IntArray, distinct, numpy_generator
 
 Move = tuple[int, int, int, int, int]
 """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
+TINY = 1e-6
+"""Above what rounding makes of the cost of a way; ways of equal cost are all followed."""
+
 MatchStep = tuple[int, Links, list[IntArray]]
 """A block to match, pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
 that such pairs connect.
@@ -316,7 +319,7 @@ class Rounder:
 
 def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
     """The way from slice to slice with the most pairs to choose from."""
-    # Dijkstra over slices; a link with few pairs is dear, as its votes are soon used up.
+    # Dijkstra over slices.
     queue = [(0.0, source, [source])]
     seen: set[int] = set()
     least = {goal: np.inf}
@@ -335,14 +338,13 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
                 heapq.heappush(queue, (further, goal, [*path, goal]))
         for there, (first, _) in near.items():
             further = cost + 1 + 100 / len(first)
-            # Every further link costs more than 1: what cannot come before the best known way is not followed, and
-            # links come cheapest first.
-            if further + 1 >= least[goal]:
+            # At least one link more is needed: what comes after the best known way is not followed, nor what is dearer.
+            if further + links.cheapest > least[goal] + TINY:
                 break
-            if there != goal and there not in seen and (here, there) not in barred:
-                if further <= least.get(there, np.inf):
-                    least[there] = further
-                    heapq.heappush(queue, (further, there, [*path, there]))
+            is_open = there != goal and there not in seen and (here, there) not in barred
+            if is_open and further <= least.get(there, np.inf):
+                least[there] = further
+                heapq.heappush(queue, (further, there, [*path, there]))
     return None
 
 
