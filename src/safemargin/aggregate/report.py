@@ -46,7 +46,7 @@ class AttackRates(Result):
     rates: tuple[Rate, ...]
 
     def to_json(self) -> Document:
-        """The document of `aggregate attack --json`."""
+        """The document of `aggregate.attack`."""
         return {
             "schema": SCHEMA,
             "variant": self.variant,
@@ -168,7 +168,7 @@ class StructureReport(Result):
     values: dict[str, float] = field(hash=False)
 
     def to_json(self) -> Document:
-        """The document of `aggregate structure --json`."""
+        """The document of `aggregate.structure`."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def to_report(self) -> Report:

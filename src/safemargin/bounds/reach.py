@@ -1,8 +1,33 @@
 """Clearing open cells by exchanges: what tables one exchange away from a known one show, and tables further away.
 
-Profiles that no published table distinguishes (*twins*) may share out their votes in any way. Between classes of twins,
-votes are exchanged through pairs of them in two slices, and back through other pairs in the same two slices. Nothing
-has to be built: how far a cell goes up and down follows by addition.
+Objects
+    twins       profiles that no published table distinguishes; a *class* is all twins of one
+    piece       the part of a cell that lies in one class (`cells.CellPieces`)
+    pair, key   as in `exchange.py`, between classes instead of profiles
+
+Statements
+    twins       twins may share out their votes in any way. Of a class with n people, m of them in the cell and c votes
+                for an option in all, the cell can have any number from max(0, c - (n - m)) to min(m, c): the
+                hypergeometric range.
+    exchange    through a pair from a class of the cell to one outside, u votes can go if both have them and if u come
+                back through other pairs of the key outside the cell. So the count of a cell rises by up to
+                min(sum of u over its pairs, votes that can come back), and every number up to that is attained.
+
+    Nothing has to be built: how far each cell goes up and down follows from sums over pairs. Each end is attained by
+    some table; ends of two cells, or both ends of one, may need two tables.
+
+What callers may rely on
+    * All ends given here are attained by integer tables with all published sums, so `Level.show` may take them.
+    * A cell with a profile that may not be changed (it has a floor, or a ceiling below its people) is *tied*: nothing
+      is said about it, which leaves it open.
+    * Cost: per block and pair of options O(pairs met); `EFFORT.few_pairs` and `common_options` keep this small.
+
+Further tables come from random exchanges towards what is open and from letting some people answer
+otherwise and mending the margins elsewhere (`perturb_and_repair`).
+
+Example
+    A class of 10 people with 4 times yes, 6 of them in the cell: between 0 and 4 of the 6 said yes. Of a class of 5
+    people with 4 times yes, a cell of 3 has at least 4 - 2 = 2.
 """
 
 from collections import deque
@@ -24,7 +49,8 @@ class _Meeting:
     """Pairs of a block met with pieces of cells, on the side of the first profile and of the second.
 
     Per side: the number of the pair, of the piece (-1 where the pair lies inside the cell and gives it nothing), and of
-    the key and cell that they share, a *group*; `cell` and `key` are those of every group.
+    the key and cell that they share, a *group*; `cell` and `key` are those of every group. Groups matter because what
+    comes back must come through other pairs of the same key.
     """
 
     pair: tuple[IntArray, IntArray]
@@ -43,7 +69,11 @@ class _Meeting:
 
 
 class ExchangeGraph:
-    """How far exchanges lead from a table; depends on public facts only."""
+    """How far exchanges lead from a table; depends on public facts only.
+
+    `twins[e]` is the class of profile e and `first` one profile of every class; `loose` marks the classes all of whose
+    profiles may be changed freely.
+    """
 
     def __init__(self, exchanges: Exchanges) -> None:
         self.exchanges = exchanges
@@ -73,7 +103,10 @@ class ExchangeGraph:
 
 
 class ExchangeNeighbourhood:
-    """One table with all that are an exchange away from it."""
+    """One table with all that are an exchange away from it.
+
+    `pooled` has the counts per class: a column per option, one for what is left, then one per secret set of options.
+    """
 
     def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
@@ -97,7 +130,7 @@ class ExchangeNeighbourhood:
         Only cells of which `parts` has all pieces are meant; each number is attained by some table. Exchanges are
         looked at for the columns that are `wanted` higher, and lower, if that is given: of K options there are
         K (K - 1) ordered pairs, and late in a search most columns are cleared. One of the two options of an exchange
-        is among the `partners`.
+        is among the `partners`. What is yielded widens from block to block.
         """
         reach = self.reach
         loose = sums_by(parts.cell, reach.loose[parts.twins], parts.cells)
@@ -122,7 +155,10 @@ class ExchangeNeighbourhood:
         ends: tuple[IntArray, IntArray],
         asked: tuple[tuple[BoolArray, BoolArray] | None, BoolArray | None],
     ) -> None:
-        """Widen the ends of cells by exchanges between the slices of a block."""
+        """Widen the ends of cells by exchanges between the slices of a block: the statement *exchange* of the module.
+
+        Changes `ends` in place. `pieces` are the ends of pieces by twins alone, on which exchanges come on top.
+        """
         wanted, partners = asked
         met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
         if not len(met.cell):
@@ -189,6 +225,7 @@ class ExchangeNeighbourhood:
 
 
 def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+    """Which pairs touch which cells, on either side; pairs with both ends in one cell change nothing there."""
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -225,6 +262,7 @@ def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int
 
 
 def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+    """Pairs and pieces where classes lie in several cells: every pair is met once per cell, found by sorting."""
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -336,6 +374,7 @@ def _attain_with(
 
 
 def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked: BoolArray, count: int) -> None:
+    """The same for cells that are single profiles, distinguished from all others: no classes are needed."""
     rows, wanted = np.flatnonzero(asked), asked[level.cell_of]
     for least, most in exchanges.reach(counts, wanted, EFFORT.few_pairs):
         places = level.first[rows]

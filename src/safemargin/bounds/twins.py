@@ -1,4 +1,10 @@
-"""Profiles that agree in every published table: how votes are dealt out among them changes no margin."""
+"""Profiles that agree in every published table: how votes are dealt out among them changes no margin.
+
+Twins arise where axes are omitted or merged: 1,000 profiles of six axes may be 60 classes of two published ones.
+`TwinPools` turns a problem about profiles into one about classes, solves it there, and deals the votes out again.
+
+Invariant: dealing keeps the people of every profile and the sums of every class, so every margin stays.
+"""
 
 import numpy as np
 
@@ -9,7 +15,8 @@ from safemargin.core import IntArray, grouped, row_keys
 class TwinPools:
     """Profiles that agree in every published table, as one: where axes are omitted, there are many.
 
-    Votes of twins are exchanged without changing any margin, so only their sums have to be matched.
+    `of[e]` is the class of profile e. `exchanges` is the same kind of object over classes: people and ceilings added
+    up. Votes of twins are exchanged without changing any margin, so only their sums have to be matched.
     """
 
     def __init__(self, exchanges: Exchanges) -> None:
@@ -53,7 +60,11 @@ class TwinPools:
 
 
 def spread(room: IntArray, units: int) -> IntArray:
-    """`units` taken from places in proportion to what each has, never more than that; some place has any."""
+    """`units` taken from places in proportion to what each has, never more than that; some place has any.
+
+    >>> spread(np.array([6, 3, 1]), 5).tolist()
+    [4, 1, 0]
+    """
     total = int(room.sum())
     units = min(units, total)
     share = np.minimum((room.astype(np.float64) * (units / total)).astype(np.int64), room)

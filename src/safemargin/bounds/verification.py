@@ -1,4 +1,12 @@
-"""What was found when a certificate was checked; nothing here needs more than the standard library."""
+"""What was found when a certificate was checked; nothing here needs more than the standard library.
+
+An outcome is one of three. `holds`: everything stated was checked and is true. `fails`: a claim is wrong, and the first
+such claim is named. `not checked`: nothing fails, but something stated could not be verified with what was given. Only
+the first is an all-clear; callers compare `outcome`, never the absence of failures.
+
+>>> Verification("bounds", 1, search=1).outcome
+'not checked'
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -66,11 +74,11 @@ class Verification:
                 yield f"  {_many(self.search, 'end')} not proved by the certificate: a search closed the last gap."
             if self.unlimited:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
-        elif self.kind == SUPPRESSION:
+        elif self.kind == SUPPRESSION and self.tables:
             tables = _many(self.tables, "integer table")
             yield f"{_many(self.cells, 'suppressed count')}, {tables}, all checked:"
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
-        elif self.tables:
+        elif self.kind != SUPPRESSION and self.tables:
             yield f"{_many(self.tables, 'witness table')}: each agrees with the roll and with every published count."
             groups = _many(self.cells, "count")
             yield f"{groups} checked: the tables show each within the limits, or it was known before."
