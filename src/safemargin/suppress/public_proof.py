@@ -67,6 +67,8 @@ class PublicProof:
 
 def prove_in_public(pattern: Pattern) -> PublicProof | None:
     """A proof from what is printed; nothing if no table with the printed counts is found in time."""
+    if pattern.by_labels:
+        return None  # it lists labels and gaps in the order of the file, which may be that of suppressed counts
     tables = as_printed(pattern)
     known = np.intersect1d(pattern.known, np.flatnonzero(tables.gaps))
     try:
