@@ -105,18 +105,26 @@ STRUCK = {"ENOSPC": "owtn", "EROFS": "onx"}
 """Operations that a full or a read-only disk refuses: at another one nothing happens, so the next one is struck."""
 
 
-def points(seen: str, number: int, share: int | None) -> list[int]:
+def points(seen: str, number: int, share: int | None, copies: int = 10) -> list[int]:
     """At which operations the fault of a number strikes: at all of them, or at a share spread over them.
 
-    Left out are those where a fault does what it does at the next one: what a kill leaves is what is on the disk.
+    Left out are those where a fault does what it does at the next one: what a kill leaves is what is on the disk. Of
+    operations on copies (capital letters: the same few for each of many files), so many are struck.
     """
-    kind, last = list(KINDS)[number], len(seen) - 1
+    kind, letters = list(KINDS)[number], seen.lower() + "r"
     chosen = [
-        at
-        for at, letter in enumerate(seen)
-        if (letter in STRUCK.get(kind, letter))
-        and not (kind == "KILL" and letter in "rs" and at < last and seen[at + 1] in "rs")
+        at + 1
+        for at, letter in enumerate(letters[:-1])
+        if letter in STRUCK.get(kind, letter) and not (kind == "KILL" and letter in "rs" and letters[at + 1] in "rs")
     ]
-    if share is None or len(chosen) <= share:
-        return [at + 1 for at in chosen]
-    return [chosen[(step * len(KINDS) + number) * len(chosen) // (share * len(KINDS))] + 1 for step in range(share)]
+    if share is not None:
+        return _spread(chosen, share, number)
+    own = [at for at in chosen if seen[at - 1].islower()]
+    return sorted(own + _spread([at for at in chosen if seen[at - 1].isupper()], copies, number))
+
+
+def _spread(places: list[int], share: int, number: int) -> list[int]:
+    """So many of the places, others for each kind of fault."""
+    if len(places) <= share:
+        return places
+    return [places[(step * len(KINDS) + number) * len(places) // (share * len(KINDS))] for step in range(share)]

@@ -40,10 +40,15 @@ void faults_arm(const char *folder, long number, int what) {
 }
 void faults_disarm(void) { at = -1; }
 long faults_seen(void) { return seen; }
-/* A letter for every operation that was seen. */
+/* A letter for every operation that was seen, a capital one where it is about a copy. */
 const char *faults_kinds(void) { return kinds; }
 
-static int inside(const char *path) { return length && !strncmp(path, root, length) && (path[length] == '/' || !path[length]); }
+static __thread int is_copy;
+/* Whether a path is below the folder; and whether it is one of many files of the same kind, a copy of a board. */
+static int inside(const char *path) {
+    is_copy = strstr(path, "/copy/") || strstr(path, "/copied") || strstr(path, ".board");
+    return length && !strncmp(path, root, length) && (path[length] == '/' || !path[length]);
+}
 
 static int by_number(int number) {
     char link[64], path[PATH_MAX];
@@ -57,10 +62,14 @@ static int by_number(int number) {
 static int by_path(int folder, const char *path) {
     if (!path) return 0;
     if (path[0] == '/') return inside(path);
+    is_copy = strstr(path, "/copy/") || !strncmp(path, "copied", 6) || strstr(path, ".board");
+    int is_own_copy = is_copy;
     if (folder != AT_FDCWD) return by_number(folder);
     char here[PATH_MAX];
     if (syscall(SYS_getcwd, here, sizeof here) < 0) return 0;
-    return inside(here);
+    int found = inside(here);
+    is_copy = is_own_copy;
+    return found;
 }
 
 /* Whether the operation fails; errno says why. A torn write is left to the caller. */
@@ -68,7 +77,7 @@ static int strikes(int what) {
     int is_change = what != READ;
     if (at < 0) return 0;
     long number = __sync_add_and_fetch(&seen, 1);
-    if (number <= LONGEST) kinds[number - 1] = " rowtsnx"[what];
+    if (number <= LONGEST) kinds[number - 1] = (is_copy ? " ROWTSNX" : " rowtsnx")[what];
     if (kind == COUNT || number < at) return 0;
     if (number > at && kind != FULL && kind != READ_ONLY) return 0;
     switch (kind) {
