@@ -108,14 +108,17 @@ STRUCK = {"ENOSPC": "owtn", "EROFS": "onx"}
 def points(seen: str, number: int, share: int | None, copies: int = 10) -> list[int]:
     """At which operations the fault of a number strikes: at all of them, or at a share spread over them.
 
-    Left out are those where a fault does what it does at the next one: what a kill leaves is what is on the disk. Of
-    operations on copies (capital letters: the same few for each of many files), so many are struck.
+    Left out are those where a fault does what it does at the next one: what a kill leaves is what is on the disk.
+    SIGTERM and SIGINT have one handler, and take turns. Of operations on copies (capital letters: the same few for each
+    of many files), so many are struck.
     """
     kind, letters = list(KINDS)[number], seen.lower() + "r"
     chosen = [
         at + 1
         for at, letter in enumerate(letters[:-1])
-        if letter in STRUCK.get(kind, letter) and not (kind == "KILL" and letter in "rs" and letters[at + 1] in "rs")
+        if letter in STRUCK.get(kind, letter)
+        and not (kind == "KILL" and letter in "rs" and letters[at + 1] in "rs")
+        and (kind not in ("TERM", "INT") or at % 2 == (kind == "INT"))
     ]
     if share is not None:
         return _spread(chosen, share, number)

@@ -33,9 +33,10 @@ def prepare() -> None:
     cli.app()
     for package in {name.rpartition(".")[0] for name in sys.modules if name.startswith("safemargin.")}:
         if os.path.isdir(os.path.join(sys.modules[package].__path__[0], "templates")):
-            made = sys.modules["safemargin.ui.page"].templates(package)  # type: ignore[attr-defined]
-            for name in made.list_templates():
-                made.get_template(name)
+            page = sys.modules["safemargin.ui.page"]
+            for made in (page.templates(package), page.templates()):  # type: ignore[attr-defined]
+                for name in made.list_templates():
+                    made.get_template(name)
     release_module.demo.__kwdefaults__["people"] = 20_000
     demo = sys.modules["safemargin.release.demo"]
     few, rest = demo.PROJECT.partition("[axes.age]")[::2]  # type: ignore[attr-defined]
