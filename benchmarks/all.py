@@ -139,10 +139,10 @@ def bounds() -> list[Line]:
     infer(bench_bounds.margins(np.ones((2, 2, 2), dtype=np.int64), 2))  # loads the solver
     for rate in (3.0, 0.5):
         tables = bench_bounds.margins(generator.poisson(rate * generator.gamma(1.0, 1.0, (10, 10, 10))), 2)
-        known = build_system(tables, Onlooker())
-        sample = generator.choice(known.size, bench_bounds.SAMPLE, replace=False).tolist()
-        cold, ends = bench_bounds.sampled(bench_bounds.cold, known, sample)
-        scipy, _ = bench_bounds.sampled(bench_bounds.by_scipy, known, sample)
+        system = build_system(tables, Onlooker())
+        sample = generator.choice(system.size, bench_bounds.SAMPLE, replace=False).tolist()
+        cold, ends = bench_bounds.sampled(bench_bounds.cold, system, sample)
+        scipy, _ = bench_bounds.sampled(bench_bounds.by_scipy, system, sample)
         real = bench_bounds.timed(bench_bounds.by_lines, tables)
         for cell, (low, high) in zip(sample, ends, strict=True):
             assert real.result.lower[cell, 0] == np.ceil(low - 1e-6), cell

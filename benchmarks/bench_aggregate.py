@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from safemargin.aggregate.backends import make_backend
-from safemargin.aggregate.rehearse import run_session, simulate
+from safemargin.aggregate.rehearsal import run_session, simulate
 
 
 def main() -> None:

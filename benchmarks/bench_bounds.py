@@ -40,20 +40,20 @@ def margins(table: np.ndarray, order: int) -> list[PublishedTable]:
     return found
 
 
-def cold(known: System, cell: int) -> tuple[float, float]:
+def cold(system: System, cell: int) -> tuple[float, float]:
     """Both ends of one cell, each by a solver of its own."""
     ends = []
     for sense in (1.0, -1.0):
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         model = highspy.HighsLp()
-        columns = known.rows.tocsc()
-        cost = np.zeros(known.size)
+        columns = system.rows.tocsc()
+        cost = np.zeros(system.size)
         cost[cell] = sense
-        model.num_col_, model.num_row_ = known.size, columns.shape[0]
-        model.col_cost_, model.col_lower_ = cost, np.zeros(known.size)
-        model.col_upper_ = np.full(known.size, highspy.kHighsInf)
-        model.row_lower_ = model.row_upper_ = known.lower.astype(float)
+        model.num_col_, model.num_row_ = system.size, columns.shape[0]
+        model.col_cost_, model.col_lower_ = cost, np.zeros(system.size)
+        model.col_upper_ = np.full(system.size, highspy.kHighsInf)
+        model.row_lower_ = model.row_upper_ = system.lower.astype(float)
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
         model.a_matrix_.value_ = columns.data.astype(float)
@@ -63,11 +63,11 @@ def cold(known: System, cell: int) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def by_scipy(known: System, cell: int) -> None:
-    cost = np.zeros(known.size)
+def by_scipy(system: System, cell: int) -> None:
+    cost = np.zeros(system.size)
     for sense in (1.0, -1.0):
         cost[cell] = sense
-        linprog(cost, A_eq=known.rows.astype(float), b_eq=known.lower.astype(float), method="highs")
+        linprog(cost, A_eq=system.rows.astype(float), b_eq=system.lower.astype(float), method="highs")
 
 
 def by_lines(tables: list[PublishedTable]) -> Exposure:
@@ -100,10 +100,10 @@ def timed(call: Callable[..., Any], *arguments: object) -> Timed:
     return Timed(result, time.process_time() - cpu, time.perf_counter() - wall)
 
 
-def sampled(call: Callable[..., Any], known: System, cells: list[int]) -> tuple[Timed, list[Any]]:
+def sampled(call: Callable[..., Any], system: System, cells: list[int]) -> tuple[Timed, list[Any]]:
     """The time that all cells would take, from a sample, and what was found for it."""
-    each = [timed(call, known, cell) for cell in cells]
-    times = known.size / len(cells)
+    each = [timed(call, system, cell) for cell in cells]
+    times = system.size / len(cells)
     total = Timed(None, times * sum(one.cpu for one in each), times * sum(one.wall for one in each))
     return total, [one.result for one in each]
 
@@ -140,10 +140,10 @@ def main() -> None:
     for size, rate in ((10, 3.0), (10, 0.5)):
         table = generator.poisson(rate * generator.gamma(1.0, 1.0, (size,) * 3))
         tables = margins(table, 2)
-        known = build_system(tables, Onlooker())
-        sample = generator.choice(known.size, SAMPLE, replace=False).tolist()
-        peer, ends = sampled(cold, known, sample)
-        scipy, _ = sampled(by_scipy, known, sample)
+        system = build_system(tables, Onlooker())
+        sample = generator.choice(system.size, SAMPLE, replace=False).tolist()
+        peer, ends = sampled(cold, system, sample)
+        scipy, _ = sampled(by_scipy, system, sample)
         real, decided, whole = timed(by_lines, tables), timed(decide, tables), timed(infer, tables)
         for cell, (low, high) in zip(sample, ends, strict=True):
             assert real.result.lower[cell, 0] == np.ceil(low - 1e-6), cell

@@ -34,21 +34,21 @@ def population(sizes: tuple[int, ...], people: int) -> Table:
     return Table(Schema(axes, ("yes", "no")), (tally,), (Tally(names, tally.codes, frozen(size, 1)),))
 
 
-def by_program(known: System, seconds: float) -> tuple[float | None, float]:
+def by_program(system: System, seconds: float) -> tuple[float | None, float]:
     """The largest beta by HiGHS with its defaults, or none if it did not end in time."""
-    assert known.people is not None
+    assert system.people is not None
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("time_limit", seconds)
     beta = solver.addVariable(0.0, 0.5)
-    cells = [solver.addVariable(0.0, float(n)) for n in known.people]
-    for cell, people in zip(cells, known.people.tolist(), strict=True):
+    cells = [solver.addVariable(0.0, float(n)) for n in system.people]
+    for cell, people in zip(cells, system.people.tolist(), strict=True):
         solver.addConstr(cell - people * beta >= 0)
         solver.addConstr(cell + people * beta <= people)
-    rows = known.rows
+    rows = system.rows
     for row in range(rows.shape[0]):
         members = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        solver.addConstr(solver.qsum(cells[m] for m in members) == float(known.lower[row]))
+        solver.addConstr(solver.qsum(cells[m] for m in members) == float(system.lower[row]))
     start = time.perf_counter()
     solver.maximize(beta)
     taken = time.perf_counter() - start
@@ -61,11 +61,11 @@ def largest_beta(family: SoftmaxDual, precision: float = 1e-5) -> float:
 
     Of three or more options, the least share that all of them can have at once.
     """
-    low, high = 0.0, 1.0 / (family.known.free + 1)
+    low, high = 0.0, 1.0 / (family.system.n_free_options + 1)
     # Monotone: a table with every share in [beta, 1 - beta] serves every smaller beta.
     while high - low > precision:
         middle = (low + high) / 2
-        if family.fit(floors=np.full(family.known.free + 1, middle)).found:
+        if family.fit(floors=np.full(family.system.n_free_options + 1, middle)).found:
             low = middle
         else:
             high = middle
@@ -78,22 +78,22 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for sizes, people in CASES:
         table = population(sizes, people)
-        known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
-        family = SoftmaxDual(known, *propagate(known))
+        system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+        family = SoftmaxDual(system, *propagate(system))
         start = time.perf_counter()
         found = largest_beta(family)
         bisected = time.perf_counter() - start
         start = time.perf_counter()
         family.fit(floors=np.full(2, found * 0.99))
         once = time.perf_counter() - start
-        beta, taken = by_program(known, limit)
+        beta, taken = by_program(system, limit)
         said = "not in" if beta is None else f"{beta:.5f},"
         if beta is not None:
             assert abs(beta - found) < 1e-4, (beta, found)
         shape = "x".join(map(str, sizes))
         more = "> " if beta is None else ""
         print(
-            f"| {shape} | {len(known.codes):,} | {said} {taken:.1f} | {found:.5f}, {bisected:.2f} | {once:.3f} "
+            f"| {shape} | {len(system.codes):,} | {said} {taken:.1f} | {found:.5f}, {bisected:.2f} | {once:.3f} "
             f"| {more}{taken / once:,.0f} |"
         )
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from safemargin.core import no_progress
-from safemargin.voting.chances import Chances
+from safemargin.voting.chances import OutcomeDistribution
 from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Election, uniform
 from safemargin.voting.elimination import count_transfers
@@ -20,7 +20,7 @@ from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails
 from safemargin.voting.rules import rule_named
 
-CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
+CASES: list[tuple[str, int, str, Callable[[Election], OutcomeDistribution]]] = [
     ("borda", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
     ("borda", 50, "FFT", lambda e: transform(e.kinds, grid_of(e.kinds), crossings(e.kinds), no_progress)),
     ("maximin", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
@@ -30,7 +30,7 @@ CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
 REACH = [("plurality", 10, 1_000_000), ("borda", 3, 2_000), ("stv", 3, 2_000), ("majority", 2, 10_000_000)]
 
 
-def timed(work: Callable[[Election], Chances], election: Election) -> tuple[float, float]:
+def timed(work: Callable[[Election], OutcomeDistribution], election: Election) -> tuple[float, float]:
     """CPU seconds and delta."""
     start = time.process_time()
     delta = work(election).worst().delta

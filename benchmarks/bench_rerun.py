@@ -55,7 +55,7 @@ def main() -> None:
         plan, found, same = attack(place, target)
         label = plan.certificate.rule if plan.certificate.certified else "refused"
         printed = f", {sum(margin.is_published for margin in plan.margins)} crossed" if given.crossed else ""
-        labels[f"{label}, {'nothing' if plan.is_plain else 'something'} merged for its answers{printed}"] += 1
+        labels[f"{label}, {'nothing' if plan.data_independent else 'something'} merged for its answers{printed}"] += 1
         attacks = given.unguarded or given.crossed or plan.certificate.rule == "rerun"
         if attacks and found:
             broken.append((seed, found[:2]))

@@ -11,7 +11,7 @@ from safemargin.election.board import Board
 from safemargin.election.client import enrol, fetch_board, fetch_tokens, send
 from safemargin.election.issuing import Registrar
 from safemargin.election.keys import derive
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.operations import Operations
 from safemargin.election.role import Role
 from safemargin.election.roll import roll_csv

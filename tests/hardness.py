@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 
 from safemargin.aggregate.mask import Mask
-from safemargin.aggregate.structure import has_weights, ones
+from safemargin.aggregate.matrix_structure import has_weights, ones
 from safemargin.core import IntArray
 
 

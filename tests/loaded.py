@@ -2,10 +2,9 @@
 
 import ast
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
-from safemargin.lazy import LazyPackage
+SOURCE = Path(__file__).parent.parent / "src"
 
 
 def imported(path: Path) -> set[str]:
@@ -41,7 +40,7 @@ def loaded_by_name(path: Path) -> set[str]:
 
 @cache  # reading all files of the package takes seconds
 def statements(path: Path) -> list[ast.AST]:
-    """Imports, calls and attributes in a file, without the list of names of a lazy package."""
+    """Imports, calls and attributes in a file."""
     found: list[ast.AST] = []
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
@@ -61,7 +60,15 @@ def is_for_type_checkers(node: ast.stmt) -> bool:
 
 def home(module: str, name: str) -> str:
     """The full name of what `from module import name` gives."""
-    package = import_module(module) if module.startswith("safemargin.") and module.count(".") == 1 else None
-    if isinstance(package, LazyPackage) and name in package._homes:
-        return ".".join(filter(None, package._homes[name]))
-    return f"{module}.{name}"
+    below = names_given(SOURCE.joinpath(*module.split("."), "__init__.pyi"))
+    return f"{module}.{below[name]}.{name}" if name in below else f"{module}.{name}"
+
+
+@cache
+def names_given(face: Path) -> dict[str, str]:
+    """The module of each name that a package gives: by the stub that `lazy_loader` reads."""
+    if not face.is_file() or face.parent.name == "safemargin":
+        return {}
+    tree = ast.parse(face.read_text(encoding="utf-8"))
+    lines = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(line.module) for line in lines for alias in line.names}

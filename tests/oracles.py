@@ -14,8 +14,16 @@ from safemargin.core import FloatArray, Guarantee, InputError, Measure
 from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.exact import Checked, Data, Law, Metric, Output, largest_ratio, log, renyi_metric
 from safemargin.guarantees.refinement import classes
-from safemargin.guarantees.swap_law import Law as TableLaw
-from safemargin.guarantees.swap_law import Permutation, Record, Rule, Stratum, any_move, outcomes, table
+from safemargin.guarantees.swap_law import (
+    Law as TableLaw,
+    Permutation,
+    Record,
+    Rule,
+    Stratum,
+    any_move,
+    outcomes,
+    table,
+)
 from safemargin.guarantees.swap_loss import derangements, odds_factor, swap_epsilon
 from safemargin.swap.check import check
 from safemargin.swap.permutation import crossing_rates

@@ -214,7 +214,7 @@ def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
 
 def part_groups(place: Town, plan: Plan) -> list[tuple[int, ...]]:
     """Per profile the groups whose sums all witnesses share; of axes without such groups, the published ones."""
-    parts = dict(plan.parts)
+    parts = dict(plan.shared_sums)
     homes = []
     for name in place.axes:
         groups = parts.get(name) or [decision.group for decision in plan.axis(name)]

@@ -133,7 +133,7 @@ def summing(query: MarginQuery, kinds: Attributes = KINDS) -> FloatArray:
     places = np.indices(kinds.sizes).reshape(len(kinds.sizes), -1)
     rows = np.indices(kinds.shape(query)).reshape(len(query.axes), kinds.cells(query))
     found = np.ones((kinds.cells(query), places.shape[1]))
-    for row, (axis, codes) in zip(rows, query.parts.items(), strict=True):
+    for row, (axis, codes) in zip(rows, query.groups_by_axis.items(), strict=True):
         group = np.arange(kinds.sizes[axis]) if codes is None else np.array(codes)
         found *= row[:, None] == group[places[axis]][None, :]
     return found

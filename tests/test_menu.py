@@ -43,7 +43,7 @@ def test_the_menu_loads_no_command() -> None:
     script += "try: main()\nexcept SystemExit as end: assert end.code == 0\n"
     script += "print({name.split('.')[1] for name in sys.modules if name.startswith('safemargin.')})"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert set(eval(ran.stdout.splitlines()[-1])) == {"cli", "core", "lazy", "ui"}
+    assert set(eval(ran.stdout.splitlines()[-1])) == {"cli", "core", "ui"}
 
 
 def test_version_is_the_one_of_the_package(run: Run) -> None:

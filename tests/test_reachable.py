@@ -1,19 +1,29 @@
 """Every installed module serves a public name or a command: from there, imports lead to it."""
 
+import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import safemargin
 from loaded import imported, loaded_by_name
 from safemargin import cli
 from safemargin.__main__ import MENU
-from safemargin.election.rehearse import STARTER
+from safemargin.core import CallablePackage
+from safemargin.election.rehearsal import STARTER
 from safemargin.election.service import CLASSES
 from safemargin.web.workbench import SERVER
 
 SOURCE = Path(__file__).parent.parent / "src"
-PUBLIC = [getattr(safemargin, name) for name in safemargin.__all__]
+
+
+def function_of(value: object) -> Any:
+    """The function behind a package that is called like one."""
+    return inspect.unwrap(value) if isinstance(value, CallablePackage) else value
+
+
+PUBLIC = [function_of(getattr(safemargin, name)) for name in safemargin.__all__]
 SPACES = [value for value in PUBLIC if isinstance(value, ModuleType)]
 ENTRANCES = [
     "safemargin.__main__",
@@ -21,6 +31,7 @@ ENTRANCES = [
     SERVER,
     STARTER,
     *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
+    *(space.__name__ for space in SPACES),
     *(getattr(space, name).__module__ for space in SPACES for name in space.__all__),
     *(
         f"safemargin.{place.partition(':')[0]}"

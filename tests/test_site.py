@@ -88,8 +88,7 @@ def served(folder: Path) -> Iterator[str]:
 @pytest.mark.browser
 def test_links_and_search_work_without_a_network(chromium: str, site: Path) -> None:
     """A page opened as a file leads to others; served, the search finds a page. Nothing else is asked for."""
-    from playwright.sync_api import TimeoutError as PlaywrightTimeout
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout, sync_playwright
 
     asked: list[str] = []
     with sync_playwright() as playwright, served(site) as address:

@@ -5,12 +5,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
 from safemargin.aggregate.backends import BACKENDS, PRIME, Shamir, Shares, make_backend
-from safemargin.aggregate.views import coalition_learns, views
+from safemargin.aggregate.party_views import coalition_learns, views
 from safemargin.core import InputError, IntArray
 
 MASKED = [name for name, backend in BACKENDS.items() if not backend.proves]

@@ -9,8 +9,7 @@ from commands import Run, in_process
 from evidence import EVERYTHING
 from safemargin.aggregate.answers import read_answers
 from safemargin.aggregate.backends import BACKENDS
-from safemargin.aggregate.sum import sum as aggregate_sum
-from safemargin.aggregate.sum import write_tally
+from safemargin.aggregate.sum import sum as aggregate_sum, write_tally
 from safemargin.core import InputError
 
 CLIENTS = "50000" if EVERYTHING else "10000"

@@ -11,10 +11,10 @@ from scipy.stats import beta
 from safemargin.aggregate.attacks import measure_attacks
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.mask import Mask, mask_bits
+from safemargin.aggregate.matrix_structure import interior_rate
+from safemargin.aggregate.party_views import inspect
 from safemargin.aggregate.posterior import posterior
-from safemargin.aggregate.privacy import Setting, gaussian_epsilon, paper_figures
-from safemargin.aggregate.structure import interior_rate
-from safemargin.aggregate.views import inspect
+from safemargin.aggregate.privacy_figures import Setting, gaussian_epsilon, paper_figures
 from safemargin.core import InputError, IntArray
 
 

@@ -27,12 +27,12 @@ from safemargin.aggregate.drive import LIES
 from safemargin.aggregate.identity import Identity, new_identity, read_identity
 from safemargin.aggregate.party import make_app
 from safemargin.aggregate.processes import COMMAND
-from safemargin.aggregate.rehearse import run_session
+from safemargin.aggregate.rehearsal import run_session
 from safemargin.aggregate.run import collect, key, plan, serve, submit
 from safemargin.aggregate.server import Sum, collect_sum
 from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.session_file import SessionFile, make_session, verify_key
-from safemargin.aggregate.submit import Connections, page_app, post_report
+from safemargin.aggregate.submission import Connections, page_app, post_report
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport
 from safemargin.core import InputError, safe_environment
 from safemargin.parties.certificates import make_certificate

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import betaln
 
 from safemargin.aggregate.mask import Mask, mask_bits
-from safemargin.aggregate.privacy import (
+from safemargin.aggregate.privacy_figures import (
     NoiseLaw,
     Setting,
     approximate_shuffling_delta,

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.party import SERVER, make_app
-from safemargin.aggregate.rehearse import run_session
+from safemargin.aggregate.rehearsal import run_session
 from safemargin.aggregate.server import collect_sum as collect
 from safemargin.aggregate.session import SessionParty, encode_numbers
 from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session

@@ -10,7 +10,7 @@ from hardness import feasible_tuples, likely_candidates, mixed_discriminant
 from safemargin.aggregate.api import structure
 from safemargin.aggregate.attacks import permanent
 from safemargin.aggregate.mask import Mask, mask_bits
-from safemargin.aggregate.structure import (
+from safemargin.aggregate.matrix_structure import (
     candidates,
     decompose,
     hit_rate,

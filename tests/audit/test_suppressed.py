@@ -51,13 +51,13 @@ def as_tau_argus(path: Path, name: str, hidden: set[tuple[str, ...]]) -> Path:
 
 def intervals(tables: Sequence[PublishedTable]) -> dict[tuple[str, ...], tuple[int, int]]:
     """The interval of every suppressed count, by its labels."""
-    known = build_system(tables, Onlooker())
-    rows = [row for row, (table, at) in enumerate(known.sources) if table.status[at] == "suppressed"]
-    targets = Targets(known.rows[rows], np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
-    settled = settle(known, targets)
+    system = build_system(tables, Onlooker())
+    rows = [row for row, (table, at) in enumerate(system.sources) if table.status[at] == "suppressed"]
+    targets = Targets(system.rows[rows], np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
+    settled = settle(system, targets)
     found = {}
     for at, row in enumerate(rows):
-        table, place = known.sources[row]
+        table, place = system.sources[row]
         found[tuple(sorted(table.cell(place).values()))] = (int(settled.lower[at]), int(settled.upper[at]))
     return found
 

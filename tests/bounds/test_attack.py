@@ -119,14 +119,14 @@ def test_real_tables_put_nobody_where_nobody_can_be(seed: int) -> None:
         fill=float(rng.choice([0.5, 0.8, 1.0])),
     )
     tables = facts_about(rng, place, merge=0.0)[0]
-    known = build_system(tables, Onlooker(roll=rolls(place, "joint", rng)))
-    polytope, family = Polytope(place, tables), SoftmaxDual(known, *propagate(known))
+    system = build_system(tables, Onlooker(roll=rolls(place, "joint", rng)))
+    polytope, family = Polytope(place, tables), SoftmaxDual(system, *propagate(system))
     assert (polytope.most == 0).any()
-    columns = [known.axes.index(axis) for axis in place.axes]
-    names = [tuple(known.categories[c][codes[c]] for c in columns) for codes in known.codes.tolist()]
-    order, options = [names.index(profile) for profile in place.people], list(map(known.options.index, place.options))
-    tilt = 3 * rng.standard_normal(known.size)
-    tables_found = [*real_table(known, family.fit()), *real_table(known, family.fit(tilt=tilt, steps=80))]
+    columns = [system.axes.index(axis) for axis in place.axes]
+    names = [tuple(system.categories[c][codes[c]] for c in columns) for codes in system.codes.tolist()]
+    order, options = [names.index(profile) for profile in place.people], list(map(system.options.index, place.options))
+    tilt = 3 * rng.standard_normal(system.size)
+    tables_found = [*real_table(system, family.fit()), *real_table(system, family.fit(tilt=tilt, steps=80))]
     assert tables_found
     for values in tables_found:
         assert polytope.miss(values[order][:, options].ravel()) < 0.02

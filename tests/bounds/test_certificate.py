@@ -71,7 +71,7 @@ def _within(profile: tuple[str, ...], columns: list[int], groups: list[frozenset
 
 def check(
     fiber: Fiber,
-    known: System,
+    system: System,
     proof: Proof,
     tables: list[PublishedTable],
     aside: tuple[PublishedTable, ...],
@@ -79,7 +79,7 @@ def check(
     seed: object,
 ) -> None:
     for table in proof.tables:
-        assert known.admits(table), seed
+        assert system.admits(table), seed
     for one in proof.exposed:
         columns = [fiber.axes.index(axis) for axis in one.cell]
         groups = [frozenset(text.split(" | ")) for text in one.cell.values()]
@@ -102,9 +102,9 @@ def run(seeds: range, small: bool) -> dict[str, int]:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = build_system(tables, onlooker)
-        proof = certify(known, limits)
-        check(fiber, known, proof, tables, onlooker.facts, limits, seed)
+        system = build_system(tables, onlooker)
+        proof = certify(system, limits)
+        check(fiber, system, proof, tables, onlooker.facts, limits, seed)
         seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
     return seen
 
@@ -129,19 +129,19 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = build_system(tables, onlooker)
-        labels = [[known.categories[a][c] for a, c in enumerate(code)] for code in known.codes]
+        system = build_system(tables, onlooker)
+        labels = [[system.categories[a][c] for a, c in enumerate(code)] for code in system.codes]
         cells = [[(name,) for name in names] for names in labels]
-        truth = [[place.count(known.axes, cell, o) for o in known.options[: known.free]] for cell in cells]
-        order = [known.axes.index(axis) for axis in fiber.axes]
+        truth = [[place.count(system.axes, cell, o) for o in system.options[: system.n_free_options]] for cell in cells]
+        order = [system.axes.index(axis) for axis in fiber.axes]
         values = [
             [fiber.values([fiber.profiles.index(tuple(names[a] for a in order))], o) for o in fiber.options]
             for names in labels
         ]
-        wanted = np.ones(len(known.codes), dtype=bool)
+        wanted = np.ones(len(system.codes), dtype=bool)
         counts = np.array(truth, dtype=np.int64).ravel()
-        assert known.admits(counts), seed
-        exchanges = Rounder(known).exchanges
+        assert system.admits(counts), seed
+        exchanges = Rounder(system).exchanges
         # The second as if few pairs were asked for: then only those between the same slices are looked at.
         for least, most in (ends for few in (EFFORT.few_pairs, 2.0) for ends in exchanges.reach(counts, wanted, few)):
             for row, possible in enumerate(values):
@@ -154,13 +154,13 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
 def test_tables_that_come_with_a_certificate_are_checked() -> None:
     place = town(np.random.default_rng(3), axes=2, options=1, people=60, fill=1.0, most_per_profile=20)
     table = place.table()
-    known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
     limits = Limits((Fraction(0),), (Fraction(1),), kappa=1, tau=0)
-    wrong = np.zeros_like(known.low)
-    assert not known.admits(wrong)
-    proof = certify(known, limits, given=[wrong, known.high + 1, np.zeros(1, dtype=np.int64)])
-    assert all(known.admits(each) for each in proof.tables)
-    assert proof.holds == certify(known, limits).holds
+    wrong = np.zeros_like(system.low)
+    assert not system.admits(wrong)
+    proof = certify(system, limits, given=[wrong, system.high + 1, np.zeros(1, dtype=np.int64)])
+    assert all(system.admits(each) for each in proof.tables)
+    assert proof.holds == certify(system, limits).holds
 
 
 @pytest.mark.parametrize("side", [3, 20, 50])
@@ -233,9 +233,9 @@ def check_several_axes(seeds: range) -> dict[str, int]:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = build_system(tables, onlooker)
-        proof = certify(known, limits)
-        check(fiber, known, proof, tables, (), limits, seed)
+        system = build_system(tables, onlooker)
+        proof = certify(system, limits)
+        check(fiber, system, proof, tables, (), limits, seed)
         seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
         seen["linear"] += proof.holds and proof.linear > 0
     return seen
@@ -261,10 +261,10 @@ def test_joined_tables_of_several_axes_are_rounded_by_exchanges(sets: list[str])
         place = town(rng, axes=4, options=options, people=2000, fill=0.9, most_per_profile=2000, most_categories=4)
         singles = [margin(place, (axis,)) for axis in place.axes]
         tables = [margin(place, ()), *singles, *(margin(place, tuple(axes)) for axes in sets)]
-        known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
-        fit = SoftmaxDual(known, *propagate(known)).fit()
-        counts = Rounder(known).round(fit.values)
-        assert counts is not None and known.admits(counts), seed
+        system = build_system(tables, Onlooker(roll=rolls(place, "joint")))
+        fit = SoftmaxDual(system, *propagate(system)).fit()
+        counts = Rounder(system).round(fit.values)
+        assert counts is not None and system.admits(counts), seed
 
 
 def test_tables_in_a_circle_are_rounded_by_a_program() -> None:
@@ -272,9 +272,9 @@ def test_tables_in_a_circle_are_rounded_by_a_program() -> None:
         rng = np.random.default_rng([seed, 79])
         place = town(rng, axes=3, options=2, people=800, fill=1.0, most_per_profile=800, most_categories=4)
         tables = [margin(place, axes) for axes in subsets(place.axes, (1, 2))]
-        known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
-        low, high = propagate(known)
-        rounder = Rounder(known)
-        assert rounder.in_circles and rounder.round(SoftmaxDual(known, low, high).fit().values) is None
-        counts = nearby(known, SoftmaxDual(known, low, high).fit().values, low, high)
-        assert counts is not None and known.admits(counts), seed
+        system = build_system(tables, Onlooker(roll=rolls(place, "joint")))
+        low, high = propagate(system)
+        rounder = Rounder(system)
+        assert rounder.in_circles and rounder.round(SoftmaxDual(system, low, high).fit().values) is None
+        counts = nearby(system, SoftmaxDual(system, low, high).fit().values, low, high)
+        assert counts is not None and system.admits(counts), seed

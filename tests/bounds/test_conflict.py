@@ -53,15 +53,15 @@ def test_many_entries_of_a_roll_are_stated_by_their_sum() -> None:
     assert conflict_of([table], roll) == ["r.csv (r a, yes) = 50", "roll.csv (r a) = 40 people"]
 
 
-def possible(known: System, facts: Conflict) -> bool:
+def possible(system: System, facts: Conflict) -> bool:
     """Whether real numbers satisfy the chosen rows and caps, and are 0 where a table lists no cell."""
-    rows = known.rows[facts.rows].toarray()
-    shares = np.kron(np.eye(len(known.codes)), np.ones(known.free))[facts.caps]
-    people = np.zeros(0) if known.people is None else known.people[facts.caps]
+    rows = system.rows[facts.rows].toarray()
+    shares = np.kron(np.eye(len(system.codes)), np.ones(system.n_free_options))[facts.caps]
+    people = np.zeros(0) if system.people is None else system.people[facts.caps]
     left = np.vstack([rows, -rows, shares])
-    right = np.r_[known.upper[facts.rows], -known.lower[facts.rows], people]
-    ends = [(0, 0 if high == 0 else None) for high in known.high]
-    status = int(linprog(np.zeros(known.size), left, right, bounds=ends).status)
+    right = np.r_[system.upper[facts.rows], -system.lower[facts.rows], people]
+    ends = [(0, 0 if high == 0 else None) for high in system.high]
+    status = int(linprog(np.zeros(system.size), left, right, bounds=ends).status)
     assert status in (0, 2)
     return status == 0
 
@@ -89,16 +89,16 @@ def test_named_facts_contradict_each_other_and_each_is_needed() -> None:
     found_some = with_caps = 0
     for _ in range(40):
         tables, onlooker = wrong_tables(generator)
-        known = build_system(tables, onlooker, check=False, conclude=False)
-        every = Conflict(np.arange(len(known.lower)), np.arange(0 if known.people is None else len(known.people)))
-        found = conflict(known)
-        assert (found is None) == possible(known, every)
+        system = build_system(tables, onlooker, check=False, conclude=False)
+        every = Conflict(np.arange(len(system.lower)), np.arange(0 if system.people is None else len(system.people)))
+        found = conflict(system)
+        assert (found is None) == possible(system, every)
         if found is None:
             continue
         found_some, with_caps = found_some + 1, with_caps + bool(len(found.caps))
-        assert not possible(known, found)
+        assert not possible(system, found)
         for row in found.rows:
-            assert possible(known, Conflict(found.rows[found.rows != row], found.caps))
+            assert possible(system, Conflict(found.rows[found.rows != row], found.caps))
         for cap in found.caps:
-            assert possible(known, Conflict(found.rows, found.caps[found.caps != cap]))
+            assert possible(system, Conflict(found.rows, found.caps[found.caps != cap]))
     assert found_some > 20 and with_caps > 5

@@ -9,7 +9,7 @@ from evidence import seeds
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify
 from safemargin.bounds.first_table import some_table
-from safemargin.bounds.mend import Birthday, Mender, can_mend, within_reach
+from safemargin.bounds.mend import Birthday, MarginRepair, can_mend, within_reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.core import Axis, IntArray, Schema, Table, Tally, Target, exact_margins, frozen, onlooker_with_roll
@@ -84,22 +84,22 @@ def small(seed: int) -> Table:
     return population(seed, int(rng.integers(5, 8)), people, int(rng.choice([2, 2, 3])), options)
 
 
-def as_listed(known: System, table: Table, counts: IntArray) -> IntArray:
+def as_listed(system: System, table: Table, counts: IntArray) -> IntArray:
     """A table of the system in the order of the profiles of the office."""
-    order = {tuple(known.cell(row)[name] for name in table.schema.names): row for row in range(len(known.codes))}
+    order = {tuple(system.cell(row)[name] for name in table.schema.names): row for row in range(len(system.codes))}
     cells = [tuple("xyzuvw"[code] for code in row) for row in table.votes[0].codes.tolist()]
-    return known.listed(counts)[[order[cell] for cell in cells]]
+    return system.listed(counts)[[order[cell] for cell in cells]]
 
 
 @pytest.mark.parametrize("seed", seeds(0, 8, 400))
 def test_certificates_agree_with_every_possible_table(seed: int) -> None:
     table = small(seed)
-    tables, known = every_table(table), known_of(table)
+    tables, system = every_table(table), known_of(table)
     target = Target(beta=0.05, kappa=3, tau=seed % 2)
     limits = target.limits(table.totals.tolist(), int(table.roll[0].counts.sum()))
-    proof, truth = certify(known, limits), disclosed(table, tables, target)
+    proof, truth = certify(system, limits), disclosed(table, tables, target)
     possible = {each.tobytes() for each in tables}
-    assert all(as_listed(known, table, counts).tobytes() in possible for counts in proof.tables)
+    assert all(as_listed(system, table, counts).tobytes() in possible for counts in proof.tables)
     assert all((tuple(sorted(cell.cell.items())), cell.option) in truth for cell in proof.exposed), seed
     if proof.holds and not proof.linear:
         most = proof.checked["largest set of fewer axes"]
@@ -112,17 +112,19 @@ def test_mended_tables_are_possible_ones(options: int) -> None:
     found = 0
     for seed in seeds(0, 8, 100):
         table = small(seed) if options == 2 else population(seed, 5, 9, 2, 3)
-        known = known_of(table)
-        rounder = Rounder(known)
+        system = known_of(table)
+        rounder = Rounder(system)
         possible = {each.tobytes() for each in every_table(table)}
         assert rounder.possible
         rng = np.random.default_rng(seed)
-        mender = Mender(known, rounder.exchanges, rounder.least, rng)
+        mender = MarginRepair(system, rounder.exchanges, rounder.least, rng)
         for _ in range(4):
-            assert known.people is not None
-            counts = mender.mend(rounder.near(rng.random(known.size) * np.repeat(known.people, known.free)))
+            assert system.people is not None
+            counts = mender.mend(
+                rounder.near(rng.random(system.size) * np.repeat(system.people, system.n_free_options))
+            )
             if counts is not None:
-                assert as_listed(known, table, counts).tobytes() in possible
+                assert as_listed(system, table, counts).tobytes() in possible
                 found += 1
     assert found >= 8
 
@@ -153,22 +155,22 @@ def test_goals_out_of_reach_have_no_sets() -> None:
 @pytest.mark.parametrize("options", [2, 3])
 def test_all_profiles_of_twelve_axes_are_shown_open_by_integer_tables(options: int) -> None:
     table = population(5, 12, 600, 3, options)
-    known = known_of(table)
+    system = known_of(table)
     limits = Target(tau=0, kappa=10).limits(table.totals.tolist(), 600)
-    proof = certify(known, limits)
+    proof = certify(system, limits)
     assert proof.holds
     assert proof.linear == 0
-    assert all(known.admits(counts) for counts in proof.tables)
-    listed = np.stack([known.listed(counts) for counts in proof.tables])
+    assert all(system.admits(counts) for counts in proof.tables)
+    listed = np.stack([system.listed(counts) for counts in proof.tables])
     if options == 2:
         assert (listed.min(axis=0) < listed.max(axis=0)).all()
     else:  # of three, a table in which nobody of a profile chose an option is enough
         assert (listed.min(axis=0) == 0).all()
-    rounder = Rounder(known)
+    rounder = Rounder(system)
     assert can_mend(rounder.ranges, rounder.exchanges)
-    some = some_table(known)
+    some = some_table(system)
     assert some is not None
-    assert known.admits(some)
+    assert system.admits(some)
 
 
 def test_reach_counts_axes_by_the_roll() -> None:

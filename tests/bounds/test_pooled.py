@@ -34,9 +34,9 @@ def test_the_sum_of_suppressed_groups_is_what_the_total_leaves(seed: int) -> Non
             assert np.array_equal(getattr(fewer[1], name), getattr(exact, name)), name
         assert fewer[1].status == exact.status
     onlooker, limits = onlooker_with_roll(table, "joint"), TARGET.limits(table.totals.tolist(), int(table.totals.sum()))
-    known = build_system(tables, onlooker)
-    found, plain = certify_pooled(known, tables, onlooker, limits), certify(known, limits)
-    assert all(known.admits(counts) for counts in found.tables)
+    system = build_system(tables, onlooker)
+    found, plain = certify_pooled(system, tables, onlooker, limits), certify(system, limits)
+    assert all(system.admits(counts) for counts in found.tables)
     # Either search may leave a cell undecided; neither may clear a cell that the other proves to be disclosed.
     assert not (found.holds and plain.exposed) and not (plain.holds and found.exposed)
     assert found.checked == plain.checked

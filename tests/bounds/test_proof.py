@@ -20,7 +20,7 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual, parse
 from safemargin.bounds.check import Checker, Fault, check
-from safemargin.bounds.duals import Facts, Goal
+from safemargin.bounds.duals import DualObjective, Facts
 from safemargin.bounds.proof import prove_intervals
 from safemargin.bounds.system import System
 from safemargin.bounds.verification import KIND, Verification
@@ -260,27 +260,27 @@ def test_a_false_claim_fails_even_under_a_new_seal(change: Change) -> None:
     assert tried > 4
 
 
-def naive(known: System, places: list[int], way: int, dual: Dual) -> Fraction | None:
+def naive(system: System, places: list[int], way: int, dual: Dual) -> Fraction | None:
     """The limit by definition, in fractions over the dense matrix."""
-    matrix = known.rows.toarray()
+    matrix = system.rows.toarray()
     value = Fraction(0)
-    rest = [Fraction(way * (v in places)) for v in range(known.size)]
+    rest = [Fraction(way * (v in places)) for v in range(system.size)]
     for row, number in dual.rows.items():
         weight = Fraction(number, dual.denominator)
-        end = int(known.upper[row] if weight > 0 else known.lower[row])
+        end = int(system.upper[row] if weight > 0 else system.lower[row])
         if weight and end >= UNBOUNDED:
             return None
         value += weight * end
         rest = [d - weight * int(a) for d, a in zip(rest, matrix[row], strict=True)]
     for profile, number in dual.people.items():
-        assert known.people is not None
-        value += Fraction(number, dual.denominator) * int(known.people[profile])
-        for v in range(profile * known.free, (profile + 1) * known.free):
+        assert system.people is not None
+        value += Fraction(number, dual.denominator) * int(system.people[profile])
+        for v in range(profile * system.n_free_options, (profile + 1) * system.n_free_options):
             rest[v] -= Fraction(number, dual.denominator)
     for v, d in enumerate(rest):
-        if d > 0 and known.high[v] >= UNBOUNDED:
+        if d > 0 and system.high[v] >= UNBOUNDED:
             return None
-        value += max(d * int(known.low[v]), d * int(known.high[v])) if d else 0
+        value += max(d * int(system.low[v]), d * int(system.high[v])) if d else 0
     return value
 
 
@@ -290,46 +290,50 @@ def test_changed_duals_and_tables_fail_unless_they_still_prove(composition: str)
     refused = 0
     for seed in range(8):
         document, files, _ = random_case(seed, composition, 1 + seed % 3)
-        known = known_of(document, files)
+        system = known_of(document, files)
         rng = np.random.default_rng(seed)
         for _ in range(12):
             changed = copy.deepcopy(document)
             end = _pick(changed, rng)
             rows = end["dual"]["rows"]
-            rows[str(int(rng.integers(len(known.lower))))] = int(rng.choice([-2, -1, 1, 3]))
+            rows[str(int(rng.integers(len(system.lower))))] = int(rng.choice([-2, -1, 1, 3]))
             end["dual"]["denominator"] = int(rng.choice([1, 1, 2, 7]))
-            good = _is_true(known, changed, end)
+            good = _is_true(system, changed, end)
             assert fails(changed, files) is not good, (seed, end)
             refused += not good
         for _ in range(6 if document["tables"] else 0):
             changed = copy.deepcopy(document)
             table = changed["tables"][int(rng.integers(len(changed["tables"])))]
-            at = int(rng.integers(known.size))
+            at = int(rng.integers(system.size))
             counts = dict(table)
             counts[at] = counts.get(at, 0) + int(rng.choice([1, 2]))
             table[:] = sorted(counts.items())
-            if not known.admits(np.array([counts.get(v, 0) for v in range(known.size)])):
+            if not system.admits(np.array([counts.get(v, 0) for v in range(system.size)])):
                 assert fails(changed, files), seed
                 refused += 1
     assert refused > 50
 
 
-def _is_true(known: System, document: Document, end: dict[str, Any]) -> bool:
+def _is_true(system: System, document: Document, end: dict[str, Any]) -> bool:
     """Whether the dual of one end, all else being right, proves its value."""
     claim = next(c for c in document["cells"] if c["lower"] is end or c["upper"] is end)
     upwards = claim["upper"] is end
-    columns = [known.axes.index(axis) for axis in document["target"]]
-    cell = [known.categories[c].index(claim["cell"][axis]) for c, axis in zip(columns, document["target"], strict=True)]
-    inside = [p for p, codes in enumerate(known.codes.tolist()) if [codes[c] for c in columns] == cell]
-    option = known.options.index(claim.get("option", ""))
-    last = known.reference and option == len(known.options) - 1
-    units = range(known.free) if last else [option]
-    offset = sum(int(known.people[p]) for p in inside) if last and known.people is not None else 0
+    columns = [system.axes.index(axis) for axis in document["target"]]
+    cell = [
+        system.categories[c].index(claim["cell"][axis]) for c, axis in zip(columns, document["target"], strict=True)
+    ]
+    inside = [p for p, codes in enumerate(system.codes.tolist()) if [codes[c] for c in columns] == cell]
+    option = system.options.index(claim.get("option", ""))
+    last = system.reference and option == len(system.options) - 1
+    units = range(system.n_free_options) if last else [option]
+    offset = sum(int(system.people[p]) for p in inside) if last and system.people is not None else 0
     sign = -1 if last else 1
     dual = parse(document).claims[document["cells"].index(claim)]
     proof = (dual.upper if upwards else dual.lower).dual
     assert proof is not None
-    limit = naive(known, [p * known.free + u for p in inside for u in units], sign if upwards else -sign, proof)
+    limit = naive(
+        system, [p * system.n_free_options + u for p in inside for u in units], sign if upwards else -sign, proof
+    )
     if limit is None:
         return False
     shown = offset + floor(limit) if upwards else offset - floor(limit)
@@ -340,27 +344,27 @@ def test_both_computations_of_a_limit_agree_also_beyond_64_bits() -> None:
     rng = np.random.default_rng(8)
     for seed in range(30):
         document, files, _ = random_case(seed, COMPOSITIONS[seed % 3], 1 + seed % 3)
-        known = known_of(document, files)
-        checker, facts = Checker(known, parse({**document, "tables": []})), Facts(known)
+        system = known_of(document, files)
+        checker, facts = Checker(system, parse({**document, "tables": []})), Facts(system)
         size = int(rng.choice([3, 1000]))
-        rows = {int(r): int(rng.integers(-size, size)) for r in rng.choice(len(known.lower), 2)}
-        people = {0: int(rng.integers(size))} if known.people is not None else {}
+        rows = {int(r): int(rng.integers(-size, size)) for r in rng.choice(len(system.lower), 2)}
+        people = {0: int(rng.integers(size))} if system.people is not None else {}
         dual = Dual(int(rng.integers(1, size)), rows, people)
-        places, expected = [int(rng.integers(known.size))], None
+        places, expected = [int(rng.integers(system.size))], None
         for scale in (1, 10**18):  # the second needs Python's integers
             large = Dual(
                 dual.denominator * scale,
                 {r: n * scale for r, n in rows.items()},
                 {p: n * scale for p, n in people.items()},
             )
-            expected = naive(known, places, 1, large)
+            expected = naive(system, places, 1, large)
             try:
                 found: int | None = checker.limit(np.array(places), 1, large)
             except Fault as fault:
                 assert expected is None, fault
                 found = None
             assert found == (None if expected is None else floor(expected))
-        goal = Goal(np.array(places), 1, 0)
+        goal = DualObjective(np.array(places), 1, 0)
         assert facts.limit(goal, dual) == (None if expected is None else floor(expected))
         assert facts.limit(goal, large) is None, "the prover leaves it at 64 bits"
 

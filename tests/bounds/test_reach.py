@@ -9,7 +9,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.levels import levels
 from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.reach import Reach, Surroundings, perturb_and_repair
+from safemargin.bounds.reach import ExchangeGraph, ExchangeNeighbourhood, perturb_and_repair
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
@@ -39,23 +39,23 @@ def village(seed: int, options: int) -> tuple[Table, System]:
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3)])
 def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> None:
-    table, known = village(seed, options)
-    rounder = Rounder(known)
+    table, system = village(seed, options)
+    rounder = Rounder(system)
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-    counts = table.margin(NAMES).counts[:, : known.free].ravel()
-    assert known.admits(counts)
-    program = program_of(known, *propagate(known))
-    reach = Reach(rounder.exchanges)
-    around = Surroundings(reach, counts)
+    counts = table.margin(NAMES).counts[:, : system.n_free_options].ravel()
+    assert system.admits(counts)
+    program = program_of(system, *propagate(system))
+    reach = ExchangeGraph(rounder.exchanges)
+    around = ExchangeNeighbourhood(reach, counts)
     wider = 0
-    for level in levels(known, rounder.ranges, limits):
-        *_, (least, most) = around.ends(level.pieces(reach.parts))
-        now = level.add(known.listed(counts))
+    for level in levels(system, rounder.ranges, limits):
+        *_, (least, most) = around.ends(level.pieces(reach.pieces))
+        now = level.add(system.listed(counts))
         for cell in range(len(level.first)):
-            for option in range(known.free):
+            for option in range(system.n_free_options):
                 assert least[cell, option] <= now[cell, option] <= most[cell, option]
                 wider += int(most[cell, option] > least[cell, option])
-                cost = np.zeros((len(known.codes), known.free))
+                cost = np.zeros((len(system.codes), system.n_free_options))
                 cost[level.cell_of == cell, option] = 1.0
                 assert most[cell, option] <= program.maximise_integer(cost.ravel(), 20.0).value + 1e-6
                 assert least[cell, option] >= -program.maximise_integer(-cost.ravel(), 20.0).value - 1e-6
@@ -64,14 +64,14 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
 
 def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
     for seed in range(4):
-        table, known = village(seed, 3)
-        rounder = Rounder(known)
+        table, system = village(seed, 3)
+        rounder = Rounder(system)
         limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-        reach = Reach(rounder.exchanges)
-        around = Surroundings(reach, table.margin(NAMES).counts[:, : known.free].ravel(), [(0, 1)])
+        reach = ExchangeGraph(rounder.exchanges)
+        around = ExchangeNeighbourhood(reach, table.margin(NAMES).counts[:, : system.n_free_options].ravel(), [(0, 1)])
         width, rng = around.pooled.shape[1], np.random.default_rng(seed)
-        for level in levels(known, rounder.ranges, limits):
-            parts = level.pieces(reach.parts)
+        for level in levels(system, rounder.ranges, limits):
+            parts = level.pieces(reach.pieces)
             *_, (least, most) = around.ends(parts)
             up, down = rng.random(width) < 0.5, rng.random(width) < 0.5
             *_, (low, high) = around.ends(parts, (up, down))
@@ -81,16 +81,16 @@ def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 2)])
 def test_perturbed_profiles_lead_to_tables_that_fit_and_show_more(seed: int, options: int) -> None:
-    table, known = village(seed, options)
-    rounder = Rounder(known)
+    table, system = village(seed, options)
+    rounder = Rounder(system)
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-    checked = levels(known, rounder.ranges, limits)
-    tables = [table.margin(NAMES).counts[:, : known.free].ravel()]
-    show(checked, known.listed(tables[0]))
+    checked = levels(system, rounder.ranges, limits)
+    tables = [table.margin(NAMES).counts[:, : system.n_free_options].ravel()]
+    show(checked, system.listed(tables[0]))
     before = open_cells(checked)
     shares: list[float] = []
-    reach, generator = Reach(rounder.exchanges), np.random.default_rng(seed)
-    perturb_and_repair(checked, known, reach, rounder.round, tables, generator, shares.append)
+    reach, generator = ExchangeGraph(rounder.exchanges), np.random.default_rng(seed)
+    perturb_and_repair(checked, system, reach, rounder.round, tables, generator, shares.append)
     assert 0 < len(shares) <= EFFORT.perturbations and shares == sorted(shares) and 0 == shares[0] <= shares[-1] < 1
-    assert all(known.admits(counts) for counts in tables)
+    assert all(system.admits(counts) for counts in tables)
     assert len(tables) > 1 and open_cells(checked) < before

@@ -32,18 +32,18 @@ def test_a_place_with_one_person_does_not_hinder_rounding(seed: int, published: 
     table = county(seed)
     tables = [as_published(table.margin(()), table.schema, "total")]
     tables += [as_published(table.margin((name,)), table.schema, name) for name in published]
-    known = build_system(tuple(tables), onlooker_with_roll(table, "joint"), 0)
-    rounder = Rounder(known)
+    system = build_system(tuple(tables), onlooker_with_roll(table, "joint"), 0)
+    rounder = Rounder(system)
     counts = rounder.round(rounder.guess())
-    assert counts is not None and known.admits(counts)
+    assert counts is not None and system.admits(counts)
 
 
 def strangers(options: int, people: int = 30_000) -> Table:
     """People of whom nearly everybody has a profile of their own; few choose anything but the first option."""
     rng = np.random.default_rng(options)
     codes = np.stack([rng.choice(size, people, p=rng.dirichlet(np.full(size, 3.0))) for size in SIZES], axis=1)
-    lean = 1.5 + np.cos(codes * 1.7 + np.arange(len(SIZES))).sum(axis=1) * 0.4
-    chosen = np.where(rng.random(people) < 1 / (1 + np.exp(-lean)), 0, rng.integers(1, options, people))
+    logits = 1.5 + np.cos(codes * 1.7 + np.arange(len(SIZES))).sum(axis=1) * 0.4
+    chosen = np.where(rng.random(people) < 1 / (1 + np.exp(-logits)), 0, rng.integers(1, options, people))
     first, counts = group_sums(row_keys(codes, SIZES), np.eye(options, dtype=np.int64)[chosen])
     axes = tuple(Axis(f"a{a}", tuple(f"{code:02}" for code in range(size))) for a, size in enumerate(SIZES))
     names, where = tuple(axis.name for axis in axes), frozen(codes[first], len(SIZES))
@@ -57,12 +57,12 @@ def test_single_people_are_rounded_evenly(options: int) -> None:
     table = strangers(options)
     margins = [table.margin(()), *(table.margin((name,)) for name in table.schema.names)]
     tables = tuple(as_published(margin, table.schema, f"{margin.axes}") for margin in margins)
-    known = build_system(tables, onlooker_with_roll(table, "joint"), 0)
-    rounder = Rounder(known)
-    values = SoftmaxDual(known, known.low, known.high).fit().values
+    system = build_system(tables, onlooker_with_roll(table, "joint"), 0)
+    rounder = Rounder(system)
+    values = SoftmaxDual(system, system.low, system.high).fit().values
     assert rounder._matched(rounder.near(values)) is None
     near = rounder.near(values, evenly=True)
     assert (near >= 0).all() and (near.sum(axis=1) == rounder.people).all()
-    assert np.abs(known.residual(near[:, : known.free].ravel())).max() < 100
+    assert np.abs(system.residual(near[:, : system.n_free_options].ravel())).max() < 100
     counts = rounder.round(values)
-    assert counts is not None and known.admits(counts)
+    assert counts is not None and system.admits(counts)

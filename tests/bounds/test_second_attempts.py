@@ -11,7 +11,7 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual
 from safemargin.bounds.conflict import FRACTIONS
-from safemargin.bounds.duals import DualProgram, Facts, Goal
+from safemargin.bounds.duals import DualObjective, DualProgram, Facts
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.pooled import pooled
 from safemargin.bounds.programs import nearby, program_budget, program_of
@@ -66,10 +66,10 @@ def message(tables: list[PublishedTable], onlooker: Onlooker | None = None) -> s
 
 def test_a_rounded_proof_that_leaves_a_count_unlimited_is_mended() -> None:
     """No roll caps a count; the least of the sums that it stands in does."""
-    known = known_of(*two_way([4, 9], [6, 7]))
-    facts = Facts(known)
+    system = known_of(*two_way([4, 9], [6, 7]))
+    facts = Facts(system)
     for place, least in zip(range(4), (4, 4, 6, 7), strict=True):
-        goal, empty = Goal(np.array([place]), 1, 0), Dual(7)
+        goal, empty = DualObjective(np.array([place]), 1, 0), Dual(7)
         assert facts.limit(goal, empty) is None
         assert facts.limit(goal, DualProgram(facts)._mended(goal, empty)) == least
 
@@ -127,8 +127,8 @@ def test_combinations_that_some_table_omits_are_not_listed(monkeypatch: pytest.M
 
 def test_fractions_are_cut_off_until_a_table_is_whole() -> None:
     """Three counts of which any two add up to at most one: most with halves, and one person in integers."""
-    known = known_of(one_axis(*((names, (0, 1)) for names, _ in HALVES)))
-    program = program_of(known, *propagate(known))
+    system = known_of(one_axis(*((names, (0, 1)) for names, _ in HALVES)))
+    program = program_of(system, *propagate(system))
     for seed in range(4):
         solver = solver_of(program.form, DUAL)
         solver.changeColsCost(3, np.arange(3, dtype=np.int32), -np.ones(3))
@@ -140,8 +140,8 @@ def test_fractions_are_cut_off_until_a_table_is_whole() -> None:
 
 
 def test_fractions_that_no_cut_removes_give_no_table() -> None:
-    known = known_of(one_axis(*HALVES))
-    program = program_of(known, *propagate(known))
+    system = known_of(one_axis(*HALVES))
+    program = program_of(system, *propagate(system))
     solver = solver_of(program.form, DUAL)
     solver.run()
     low, high = program.form.low.copy(), program.form.high.copy()
@@ -150,13 +150,13 @@ def test_fractions_that_no_cut_removes_give_no_table() -> None:
 
 def test_tables_near_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The only table is far from where the search starts, or nowhere; and large systems are left alone."""
-    known = known_of(*two_way([9, 0], [9, 0]))
+    system = known_of(*two_way([9, 0], [9, 0]))
     far = np.array([0.0, 0.0, 0.0, 9.0])
-    found = nearby(known, far, known.low, np.full(4, 20))
+    found = nearby(system, far, system.low, np.full(4, 20))
     assert found is None, "the table is more than six away"
-    assert nearby(known, np.array([4.2, 0.0, 0.0, 0.0]), known.low, np.full(4, 20)).tolist() == [9, 0, 0, 0]
+    assert nearby(system, np.array([4.2, 0.0, 0.0, 0.0]), system.low, np.full(4, 20)).tolist() == [9, 0, 0, 0]
     monkeypatch.setattr("safemargin.bounds.programs.EFFORT", replace(EFFORT, circle_counts=3))
-    assert nearby(known, np.array([9.0, 0.0, 0.0, 0.0]), known.low, np.full(4, 20)) is None
+    assert nearby(system, np.array([9.0, 0.0, 0.0, 0.0]), system.low, np.full(4, 20)) is None
 
 
 def system_of_many_tables(count: int) -> System:
@@ -176,9 +176,9 @@ def test_many_tables_are_worth_fewer_programs(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_wide_enough_is_not_open() -> None:
-    known = known_of(*two_way([4, 9], [6, 7]))
-    cells, cell_of = cells_asked(known, None)
-    search = Search(targets_of(known, cell_of, len(cells)), *propagate(known), 2, True)
+    system = known_of(*two_way([4, 9], [6, 7]))
+    cells, cell_of = cells_asked(system, None)
+    search = Search(targets_of(system, cell_of, len(cells)), *propagate(system), 2, True)
     assert search.is_open(0, True, linear=False)
     search.take(np.array([0, 4, 6, 3]))
     search.take(np.array([3, 1, 3, 6]))
@@ -200,8 +200,8 @@ def test_a_step_along_which_nothing_bends_is_finite() -> None:
 def test_limits_that_no_table_meets_are_proved_impossible() -> None:
     """9 of 10 people say yes: no table has the share between 30 and 70 %, and none has floors of more than all."""
     table = published("a.csv", ["a"], [(("x",), "yes", 9), (("y",), "yes", 5)], ["yes"])
-    known = build_system([table], roll_of({"x": 10, "y": 10}))
-    family = SoftmaxDual(known, known.low, known.high)
+    system = build_system([table], roll_of({"x": 10, "y": 10}))
+    family = SoftmaxDual(system, system.low, system.high)
     assert family.fit().found
     assert family.fit(floors=np.array([0.3, 0.3])).impossible
     assert family.fit(floors=np.array([0.6, 0.6])).impossible

@@ -16,13 +16,16 @@ def test_hessian_is_the_covariance_of_the_row_sums() -> None:
     tally, roll = Tally(("p", "q"), codes, frozen(votes, 4)), Tally(("p", "q"), codes, frozen(votes.sum(axis=1), 1))
     table = Table(Schema(axes, ("A", "B", "C", "D")), (tally,), (roll,))
     published = tuple(as_published(table.margin((name,)), table.schema, name) for name in ("p", "q"))
-    known = build_system(published, onlooker_with_roll(table, "joint"))
-    dual = SoftmaxDual(known, known.low, known.high)
-    share, people = rng.dirichlet(np.ones(known.free + 1), len(codes))[:, :-1], votes.sum(axis=1).astype(float)
-    covariance = np.zeros((known.size, known.size))
+    system = build_system(published, onlooker_with_roll(table, "joint"))
+    dual = SoftmaxDual(system, system.low, system.high)
+    share, people = (
+        rng.dirichlet(np.ones(system.n_free_options + 1), len(codes))[:, :-1],
+        votes.sum(axis=1).astype(float),
+    )
+    covariance = np.zeros((system.size, system.size))
     for profile, (part, size) in enumerate(zip(share, people, strict=True)):
-        place = slice(profile * known.free, (profile + 1) * known.free)
+        place = slice(profile * system.n_free_options, (profile + 1) * system.n_free_options)
         covariance[place, place] = size * (np.diag(part) - np.outer(part, part))
-    matrix = known.rows.toarray()[dual.rows]
-    found = dual.hessian(share.ravel(), np.repeat(people, known.free))
+    matrix = system.rows.toarray()[dual.rows]
+    found = dual.hessian(share.ravel(), np.repeat(people, system.n_free_options))
     assert np.allclose(found, matrix @ covariance @ matrix.T)

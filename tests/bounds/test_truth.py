@@ -119,10 +119,10 @@ def test_decomposable_chain_of_twelve_axes_equals_programs() -> None:
     tables = [margin(table, tuple(range(a, a + 3)), names) for a in range(10)]
     exposure = infer(tables)
     assert (exposure.method == 0).all() and exposure.integer.all()
-    known = build_system(tables, Onlooker())
-    program = program_of(known, known.low, np.minimum(known.high, 10**6))
-    for cell in generator.choice(known.size, 4, replace=False):
-        cost = np.zeros(known.size)
+    system = build_system(tables, Onlooker())
+    program = program_of(system, system.low, np.minimum(system.high, 10**6))
+    for cell in generator.choice(system.size, 4, replace=False):
+        cost = np.zeros(system.size)
         cost[cell] = 1
         assert exposure.upper[cell, 0] == round(program.maximise(cost).value)
         assert exposure.lower[cell, 0] == round(-program.maximise(-cost).value)

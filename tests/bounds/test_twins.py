@@ -41,9 +41,9 @@ def people_of_many_kinds(seed: int, people: int = 900, options: int = 10) -> Tab
 def test_a_table_is_found_whichever_axes_are_published(published: Sequence[str]) -> None:
     table = people_of_many_kinds(1)
     shown = tuple(margin for margin in exact_margins(table) if set(margin.axes) <= set(published))
-    known = build_system(shown, onlooker_with_roll(table, "joint"))
-    found = some_table(known)
-    assert found is not None and known.admits(found)
+    system = build_system(shown, onlooker_with_roll(table, "joint"))
+    found = some_table(system)
+    assert found is not None and system.admits(found)
 
 
 def test_one_published_axis_is_proved_safe() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.evidence import seeds
 
+from evidence import seeds
 from safemargin.bounds import Targets, build_system, infer
 from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
@@ -88,13 +88,13 @@ def test_held_counts_show_only_what_some_table_attains() -> None:
     for seed in seeds(100, 10, 60):
         table = drawn(seed)
         possible = every_table(table)
-        known = build_system(margins(table), Onlooker())
-        cells, cell_of = cells_asked(known, None)
-        targets: Targets = targets_of(known, cell_of, len(cells))
-        search = Search(targets, *propagate(known), ENOUGH, True)
+        system = build_system(margins(table), Onlooker())
+        cells, cell_of = cells_asked(system, None)
+        targets: Targets = targets_of(system, cell_of, len(cells))
+        search = Search(targets, *propagate(system), ENOUGH, True)
         before = search.unsettled()
         attain_widths(
-            known, search, program_of(known, search.low, search.high), np.random.default_rng(seed), lambda: None
+            system, search, program_of(system, search.low, search.high), np.random.default_rng(seed), lambda: None
         )
         least, most = possible.min(axis=0).ravel(), possible.max(axis=0).ravel()
         wide = search.wide
@@ -108,11 +108,11 @@ def test_held_counts_show_only_what_some_table_attains() -> None:
 def test_counts_held_together_leave_every_row_enough() -> None:
     """No row is asked for more than it has: one count, or several within half of it."""
     table = np.random.default_rng(5).poisson(1.5, (6, 5, 4))
-    known = build_system(margins(table), Onlooker())
-    wide_at = np.full(known.size, 3)
-    held = held_together(known, known.low, wide_at, np.random.default_rng(0).permutation(known.size))
-    raised = np.zeros(known.size, dtype=np.int64)
+    system = build_system(margins(table), Onlooker())
+    wide_at = np.full(system.size, 3)
+    held = held_together(system, system.low, wide_at, np.random.default_rng(0).permutation(system.size))
+    raised = np.zeros(system.size, dtype=np.int64)
     raised[held] = 3
-    many, sums, room = known.sums((raised > 0).astype(np.int64)), known.sums(raised), known.upper
+    many, sums, room = system.sums((raised > 0).astype(np.int64)), system.sums(raised), system.upper
     assert len(held) > 3
     assert (sums[many == 1] <= room[many == 1]).all() and (sums[many > 1] <= room[many > 1] // 2).all()

@@ -12,6 +12,7 @@ from safemargin.core import InputError
 from safemargin.election import collecting
 from safemargin.election.ballots import BallotFormat, Envelope
 from safemargin.election.board import Board, Head, make_entry, sign_head
+from safemargin.election.board_verification import BoardCheck, check_board
 from safemargin.election.client import enrol, send
 from safemargin.election.collecting import BallotBox, Collector
 from safemargin.election.desk import Desk
@@ -22,7 +23,6 @@ from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.receipts import ANOTHER, ENROLLED, NOBODY, judge_objection, registered
 from safemargin.election.role import Role
 from safemargin.election.setup import parse_plan
-from safemargin.election.verify import BoardCheck, check_board
 
 
 def check(world: World) -> BoardCheck:

@@ -13,14 +13,14 @@ from safemargin.core import InputError
 from safemargin.election.auditing import audit_opening
 from safemargin.election.ballots import BallotFormat, Envelope, ballot_name, read_ballots
 from safemargin.election.board import Board, make_entry
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import enrol, fetch_tokens, send
 from safemargin.election.group import ORDER
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.receipts import ENROLLED, NOBODY, registered
 from safemargin.election.service import role_class
-from safemargin.election.tally import Cell
-from safemargin.election.verify import check_board
+from safemargin.election.tallies import Cell
 from safemargin.election.voter import Wallet, read_sheet, recovery_sheet
 
 

@@ -10,12 +10,12 @@ from election_world import ESCROW, World
 from safemargin.core import InputError
 from safemargin.election.ballots import BallotFormat
 from safemargin.election.board import make_entry
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import choose_candidate, enrol
 from safemargin.election.collecting import nullifier_of
 from safemargin.election.escrow import EscrowCandidate, blob_size, commitment
 from safemargin.election.keys import canonical, seal, sealing_public
 from safemargin.election.role import ConflictError
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 
 BASIS = "ab" * 32
@@ -126,7 +126,7 @@ def test_nothing_is_handed_out_or_decided_before_the_request_is_public(counted: 
 
 
 def _escrow_faults(board: Any) -> list[str]:
-    from safemargin.election.verify import _escrow_faults as faults
+    from safemargin.election.board_verification import _escrow_faults as faults
 
     return list(faults(board.entries))
 

@@ -13,7 +13,7 @@ from safemargin import election
 from safemargin.core import InputError
 from safemargin.election.handover import check_release
 from safemargin.election.keys import ALPHABET, code_of, read_code
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.parties import read_approvals
 from safemargin.election.roll import read_roll, roll_csv
 from safemargin.election.service import open_role

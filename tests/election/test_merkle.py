@@ -2,8 +2,7 @@
 
 import hashlib
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from safemargin.election.merkle import (
     consistency_path,

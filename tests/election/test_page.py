@@ -16,9 +16,9 @@ from starlette.testclient import TestClient
 from election_world import World
 from safemargin.core import InputError
 from safemargin.election.auditing import audit_openings
+from safemargin.election.board_verification import check_board
 from safemargin.election.desk import Desk
-from safemargin.election.verify import check_board
-from safemargin.election.vote import Page
+from safemargin.election.voting_page import Page
 from safemargin.election.wording import LANGUAGES, read_texts, shipped_texts
 from safemargin.parties.service import free_ports
 

@@ -19,12 +19,20 @@ import pytest
 import evidence
 from safemargin.core import Generator, numpy_generator
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_tokens, send
-from safemargin.election.manifest import KnownElection
-from safemargin.election.rehearse import Crowd, PartyProcesses, close_all, count_all, made_up_roll, read_codes, set_up
+from safemargin.election.manifests import KnownElection
+from safemargin.election.rehearsal import (
+    PartyProcesses,
+    SimulatedVoters,
+    close_all,
+    count_all,
+    made_up_roll,
+    read_codes,
+    set_up,
+)
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan, plan_text
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError, shipped_texts
 
@@ -193,11 +201,11 @@ def people_vote(
     ask: Ask,
     generator: Generator,
     chromium: str,
-) -> Crowd:
+) -> SimulatedVoters:
     """Everybody votes; five of them, and one issuer, do not have a good day."""
     folder, rows = parties.folder, list(codes)
     early, late = rows[: VOTERS // 2], rows[VOTERS // 2 :]
-    crowd = Crowd(election, codes, ask, generator)
+    crowd = SimulatedVoters(election, codes, ask, generator)
     crowd.silent, crowd.skipped = set(), {(rows[5], "age"), (rows[6], "age")}
     special = rows[:5]
     three_in_chromium(parties, tmp_path, election, {row: codes[row] for row in special[:3]}, chromium)

@@ -20,7 +20,7 @@ from safemargin import election
 from safemargin.core import InputError, OutputError
 from safemargin.election.client import ask_over_http
 from safemargin.election.keys import operator_bytes
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.service import ANSWER_SIZE, Service, make_app, open_role, openapi
 from safemargin.election.setup import parse_plan
 from safemargin.parties import service as parties_service

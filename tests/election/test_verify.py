@@ -12,9 +12,9 @@ import pytest
 import evidence
 from election_world import World
 from safemargin.election.board import Board, Head, make_entry, sign_head
+from safemargin.election.board_verification import check_board
 from safemargin.election.keys import canonical
 from safemargin.election.merkle import leaf_hash, root_of
-from safemargin.election.verify import check_board
 
 MEANINGLESS = {("private", "commitment"), ("issued", "root")}
 """Hashes of what is never published: parts that trustees exchanged, and requests for tokens. Nobody relies on them

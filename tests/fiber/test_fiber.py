@@ -16,8 +16,7 @@ from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
 from evidence import EVERYTHING, seeds
 from safemargin.bounds.build import build_system
-from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension
-from safemargin.bounds.fiber_count import tables as chunks
+from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension, tables as chunks
 from safemargin.bounds.fiber_equations import Equations, components
 from safemargin.bounds.fiber_listing import TableSearch, count_by_grid
 from safemargin.bounds.fiber_sample import _basis, _solve, chain, reach
@@ -72,13 +71,13 @@ GAP = (*DE_LOERA_ONN, [[0, 2, 2], [0, 1, 1], [2, 2, 0], [3, 1, 0], [2, 0, 2], [1
 FAKE_SAFE = (*DE_LOERA_ONN, [[0, 3, 1], [0, 1, 1], [1, 0, 3], [1, 0, 3], [3, 1, 0], [3, 1, 0]])
 
 
-def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
+def tables(system: System, limit: int = 2_000_000) -> Iterator[IntArray]:
     """Every integer table, one by one."""
-    return (table for chunk in chunks(known, limit) for table in chunk)
+    return (table for chunk in chunks(system, limit) for table in chunk)
 
 
 def sample(
-    known: System,
+    system: System,
     start: IntArray,
     count: int,
     rng: np.random.Generator,
@@ -86,7 +85,7 @@ def sample(
     between: int | None = None,
 ) -> IntArray:
     """Tables (rows) of a chain that begins at `start`."""
-    return np.array(list(islice(chain(known, start, rng, law, between), count)))
+    return np.array(list(islice(chain(system, start, rng, law, between), count)))
 
 
 def one_margin(axes: str, counts: IntArray | Sequence[Sequence[int]]) -> PublishedTable:
@@ -174,27 +173,27 @@ def test_czech_autoworkers(sets: list[str], count: int) -> None:
 
 
 def test_no_integer_table_although_a_real_one() -> None:
-    known = three_way(VLACH)
-    assert dimension(known) == 0, "one real table"
-    assert count_tables(known) == count_tables(known, limit=1)
-    assert (count_tables(known).value, count_tables(known).exact) == (0, True)
-    assert list(tables(known)) == []
-    assert attained(known) == ((),) * known.size
+    system = three_way(VLACH)
+    assert dimension(system) == 0, "one real table"
+    assert count_tables(system) == count_tables(system, limit=1)
+    assert (count_tables(system).value, count_tables(system).exact) == (0, True)
+    assert list(tables(system)) == []
+    assert attained(system) == ((),) * system.size
 
 
 def test_a_cell_with_a_gap() -> None:
-    known = three_way(GAP)
-    assert count_tables(known).value == 2
-    values = attained(known)
+    system = three_way(GAP)
+    assert count_tables(system).value == 2
+    values = attained(system)
     assert values is not None
     assert values[np.ravel_multi_index((0, 0, 1), (4, 6, 3))] == (0, 2)
 
 
 def test_a_table_that_only_looks_safe() -> None:
-    known = three_way(FAKE_SAFE)
-    assert dimension(known) == 1, "real tables differ"
-    assert count_tables(known).value == 1
-    (only,) = tables(known)
+    system = three_way(FAKE_SAFE)
+    assert dimension(system) == 1, "real tables differ"
+    assert count_tables(system).value == 1
+    (only,) = tables(system)
     assert only.reshape(4, 6, 3)[0].tolist() == [[0, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 0]]
 
 
@@ -206,10 +205,10 @@ def test_the_suppression_pattern_that_fails() -> None:
     inside = [((f"A{i}", f"B{j}"), None, None) for i, j in hidden]
     shown = [published("inside", ["A", "B"], cells + inside)]
     shown += [one_margin("A", table.sum(axis=1)), one_margin("B", table.sum(axis=0))]
-    known = build_system(shown, Onlooker())
-    values = attained(known)
+    system = build_system(shown, Onlooker())
+    values = attained(system)
     assert values is not None
-    found = dict(zip(label(known), values, strict=True))
+    found = dict(zip(label(system), values, strict=True))
     at = {(i, j): found[f"A{i}", f"B{j}"] for i, j in hidden}
     assert at[0, 3] == (1,)
     assert at[0, 1] == at[0, 2] == at[2, 3] == at[3, 3] == (0, 1, 2, 3, 4)
@@ -228,34 +227,34 @@ def test_every_width_is_one_with_all_five_way_margins() -> None:
 
 def test_contradictions_have_no_table() -> None:
     part = published("part", ["A"], [(("A0",), None, 3)])
-    known = build_system([part, one_margin("AB", [[1, 1], [1, 1]])], Onlooker())
-    assert (count_tables(known).value, count_tables(known).exact) == (0, True)
-    assert list(tables(known)) == []
+    system = build_system([part, one_margin("AB", [[1, 1], [1, 1]])], Onlooker())
+    assert (count_tables(system).value, count_tables(system).exact) == (0, True)
+    assert list(tables(system)) == []
     with pytest.raises(ContradictionError):
-        dimension(known)
+        dimension(system)
 
 
 def test_what_nothing_limits_is_not_counted() -> None:
-    known = build_system([published("A", ["A"], [(("A0",), None, 3), (("A1",), None, None)])], Onlooker())
-    found = count_tables(known)
+    system = build_system([published("A", ["A"], [(("A0",), None, 3), (("A1",), None, None)])], Onlooker())
+    found = count_tables(system)
     assert (found.value, found.exact) == (None, False) and "limits" in found.method
-    assert attained(known) is None
-    assert dimension(known) == 1
+    assert attained(system) is None
+    assert dimension(system) == 1
 
 
 def test_the_limit_is_kept() -> None:
-    known = two_way([9, 14, 20], [5, 8, 12, 18])
+    system = two_way([9, 14, 20], [5, 8, 12, 18])
     count = 46_918
-    assert count_tables(known).value == count
-    assert sum(1 for _ in tables(known, count)) == count
+    assert count_tables(system).value == count
+    assert sum(1 for _ in tables(system, count)) == count
     with pytest.raises(TooLargeError, match="more than 46,917 tables"):
-        list(tables(known, count - 1))
-    assert attained(known, limit=count - 1) is None
+        list(tables(system, count - 1))
+    assert attained(system, limit=count - 1) is None
 
 
 def test_a_count_that_is_not_exact_is_a_number_that_is_reached() -> None:
-    known = with_margins(np.full((4, 4, 4), 6), ["AB", "AC", "BC"])
-    found = count_tables(known, limit=1_000)
+    system = with_margins(np.full((4, 4, 4), 6), ["AB", "AC", "BC"])
+    found = count_tables(system, limit=1_000)
     assert not found.exact and found.value is not None and found.value > 1_000 and found.method.startswith(SEARCH)
 
 
@@ -272,39 +271,39 @@ def test_all_tables_are_found(composition: str, options: int) -> None:
             fiber = Fiber(shown, onlooker)
         except (TooMany, Unlimited):
             continue
-        known = build_system(shown, onlooker)
+        system = build_system(shown, onlooker)
         count = 0 if fiber.is_empty else fiber.count()
-        found = count_tables(known)
+        found = count_tables(system)
         assert (found.value, found.exact) == (count, True), seed
         if count <= 2_000:
-            compare(known, fiber, list(tables(known)), count)
+            compare(system, fiber, list(tables(system)), count)
         compared += 1
     assert compared > 20
 
 
-def compare(known: System, fiber: Fiber, listed: list[IntArray], count: int) -> None:
+def compare(system: System, fiber: Fiber, listed: list[IntArray], count: int) -> None:
     """Tables are different ones, all satisfy the facts, and they show the values that exhaustion finds."""
     assert len({table.tobytes() for table in listed}) == len(listed) == count
-    assert all(known.admits(table) for table in listed)
-    values = attained(known)
+    assert all(system.admits(table) for table in listed)
+    values = attained(system)
     assert values is not None
-    names = [dict(zip(known.axes, row, strict=True)) for row in label(known)]
+    names = [dict(zip(system.axes, row, strict=True)) for row in label(system)]
     for profile, name in enumerate(names):
         at = fiber.profiles.index(tuple(name[axis] for axis in fiber.axes))
-        for option, listed_option in enumerate(known.options[: known.free]):
-            assert list(values[profile * known.free + option]) == fiber.values([at], listed_option)
+        for option, listed_option in enumerate(system.options[: system.n_free_options]):
+            assert list(values[profile * system.n_free_options + option]) == fiber.values([at], listed_option)
 
 
-def label(known: System) -> list[tuple[str, ...]]:
-    return [tuple(known.categories[a][code] for a, code in enumerate(row)) for row in known.codes.tolist()]
+def label(system: System) -> list[tuple[str, ...]]:
+    return [tuple(system.categories[a][code] for a, code in enumerate(row)) for row in system.codes.tolist()]
 
 
 def test_values_of_sums_of_cells() -> None:
-    known = two_way([5, 4, 3], [6, 3, 3])
+    system = two_way([5, 4, 3], [6, 3, 3])
     targets = np.array([[1, 1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, -1, 0, 0, 0, 0, 0]])
-    listed = np.array(list(tables(known)))
+    listed = np.array(list(tables(system)))
     expected = tuple(tuple(np.unique(listed @ target).tolist()) for target in targets)
-    assert attained(known, targets) == attained(known, sparse.csr_array(targets)) == expected
+    assert attained(system, targets) == attained(system, sparse.csr_array(targets)) == expected
 
 
 def pieces(seeds: Iterable[int]) -> Iterable[Equations]:
@@ -386,14 +385,14 @@ def test_more_facts_leave_fewer_tables_and_dimensions() -> None:
 def test_dimension_with_order_one_margins(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(11)
     table = rng.integers(1, 9, size=shape)
-    known = with_margins(table, "ABCDEF"[: len(shape)])
-    assert dimension(known) == prod(shape) - (1 + sum(size - 1 for size in shape))
+    system = with_margins(table, "ABCDEF"[: len(shape)])
+    assert dimension(system) == prod(shape) - (1 + sum(size - 1 for size in shape))
 
 
 @pytest.mark.parametrize("order", range(1, 7))
 def test_dimension_with_all_margins_of_an_order(order: int) -> None:
-    known = with_margins(WORKERS, of_order(order))
-    assert dimension(known) == 64 - sum(comb(6, k) for k in range(order + 1))
+    system = with_margins(WORKERS, of_order(order))
+    assert dimension(system) == 64 - sum(comb(6, k) for k in range(order + 1))
 
 
 def test_dimension_is_that_of_the_tables() -> None:
@@ -401,14 +400,14 @@ def test_dimension_is_that_of_the_tables() -> None:
     equal = 0
     for seed in range(40):
         _, shown, onlooker = situation(seed, ("joint", "sizes")[seed % 2], 1 + seed % 2)
-        known = build_system(shown, onlooker)
+        system = build_system(shown, onlooker)
         try:
-            listed = np.array(list(tables(known, 3_000)))
+            listed = np.array(list(tables(system, 3_000)))
         except TooLargeError:
             continue
         spanned = int(np.linalg.matrix_rank(listed - listed[0])) if len(listed) else -1
-        assert dimension(known) >= spanned
-        equal += dimension(known) == spanned
+        assert dimension(system) >= spanned
+        equal += dimension(system) == spanned
     assert equal > 20
 
 
@@ -423,13 +422,13 @@ def test_ranges_that_are_always_met_at_one_end_count_as_equations() -> None:
 # Random tables
 
 
-def law_of(known: System, listed: IntArray, law: str) -> FloatArray:
+def law_of(system: System, listed: IntArray, law: str) -> FloatArray:
     """The exact chance of every table."""
     weight = np.zeros(len(listed))
     if law == "hypergeometric":
         weight -= gammaln(listed + 1.0).sum(axis=1)
-        if known.people is not None:
-            left = known.people - listed.reshape(len(listed), -1, known.free).sum(axis=2)
+        if system.people is not None:
+            left = system.people - listed.reshape(len(listed), -1, system.n_free_options).sum(axis=2)
             weight -= gammaln(left + 1.0).sum(axis=1)
     chance: FloatArray = np.exp(weight - weight.max())
     return chance / chance.sum()
@@ -463,12 +462,12 @@ SMALL = {
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "czech" or len(seeds(0, 0, 1))])
 def test_tables_are_drawn_by_their_law(name: str, law: str) -> None:
     """Chi-square against the law over all tables, 40 moves apart; false alarms below 1e-6."""
-    known = SMALL[name]
-    listed = np.array(list(tables(known)))
+    system = SMALL[name]
+    listed = np.array(list(tables(system)))
     place = {table.tobytes(): at for at, table in enumerate(listed)}
     draws = max(2_000 if EVERYTHING else 1_000, 6 * len(listed))
-    drawn = sample(known, listed[0], draws, np.random.default_rng(5), law, between=40)
-    expected = law_of(known, listed, law) * draws
+    drawn = sample(system, listed[0], draws, np.random.default_rng(5), law, between=40)
+    expected = law_of(system, listed, law) * draws
     seen = np.bincount([place[table.tobytes()] for table in drawn], minlength=len(listed)).astype(np.float64)
     often = expected >= 5
     groups = [np.r_[each[often], each[~often].sum()] for each in (seen, expected)]
@@ -479,39 +478,39 @@ def test_tables_are_drawn_by_their_law(name: str, law: str) -> None:
 @pytest.mark.parametrize("law", ["uniform", "hypergeometric"])
 @pytest.mark.parametrize("name", SMALL)
 def test_every_drawn_table_satisfies_the_facts(name: str, law: str) -> None:
-    known = SMALL[name]
-    start = next(tables(known))
-    drawn = sample(known, start, 50, np.random.default_rng(1), law)
-    assert drawn.shape == (50, known.size) and all(known.admits(table) for table in drawn)
-    assert (drawn == sample(known, start, 50, np.random.default_rng(1), law)).all(), "the same seed, the same tables"
+    system = SMALL[name]
+    start = next(tables(system))
+    drawn = sample(system, start, 50, np.random.default_rng(1), law)
+    assert drawn.shape == (50, system.size) and all(system.admits(table) for table in drawn)
+    assert (drawn == sample(system, start, 50, np.random.default_rng(1), law)).all(), "the same seed, the same tables"
     assert len({table.tobytes() for table in drawn}) > 1
 
 
 def test_large_files_are_sampled_by_exchanges() -> None:
     rng = np.random.default_rng(2)
     table = rng.integers(0, 5, size=(20, 20, 20))
-    known = with_margins(table, "ABC")
-    drawn = sample(known, table.ravel(), 2, np.random.default_rng(3), "hypergeometric", between=1_000)
-    assert all(known.admits(each) for each in drawn)
+    system = with_margins(table, "ABC")
+    drawn = sample(system, table.ravel(), 2, np.random.default_rng(3), "hypergeometric", between=1_000)
+    assert all(system.admits(each) for each in drawn)
     assert (drawn[-1] != table.ravel()).sum() > 1_000
 
 
 def test_nothing_moves_where_everything_is_fixed() -> None:
-    known = three_way(FAKE_SAFE)
-    (only,) = tables(known)
-    assert (sample(known, only, 3, np.random.default_rng(1)) == only).all()
+    system = three_way(FAKE_SAFE)
+    (only,) = tables(system)
+    assert (sample(system, only, 3, np.random.default_rng(1)) == only).all()
     settled = with_margins(WORKERS, ["ABCDEF"])
     assert (sample(settled, WORKERS.ravel(), 3, np.random.default_rng(1)) == WORKERS.ravel()).all()
 
 
 def test_the_chain_wants_a_table_to_start_from_and_a_law() -> None:
-    known = two_way([2, 2], [2, 2])
+    system = two_way([2, 2], [2, 2])
     with pytest.raises(InputError, match="start from"):
-        sample(known, np.array([2, 1, 0, 2]), 1, np.random.default_rng(1))
+        sample(system, np.array([2, 1, 0, 2]), 1, np.random.default_rng(1))
     with pytest.raises(InputError, match="start from"):
-        sample(known, np.array([2, 0, 0]), 1, np.random.default_rng(1))
+        sample(system, np.array([2, 0, 0]), 1, np.random.default_rng(1))
     with pytest.raises(InputError, match="'poisson' is unknown"):
-        sample(known, np.array([2, 0, 0, 2]), 1, np.random.default_rng(1), "poisson")
+        sample(system, np.array([2, 0, 0, 2]), 1, np.random.default_rng(1), "poisson")
 
 
 def test_every_move_is_a_sum_of_the_basis() -> None:
@@ -545,13 +544,13 @@ def test_moves_that_share_nothing_are_a_number_that_is_reached() -> None:
     for seed in range(40):
         composition = ("joint", "sizes", "none")[seed % 3]
         _, shown, onlooker = situation(seed, composition, 1 + seed % 3)
-        known = build_system(shown, onlooker)
-        found = count_tables(known, limit=20_000)
-        first = next(tables(known), None) if found.exact and 0 < (found.value or 0) <= 20_000 else None
+        system = build_system(shown, onlooker)
+        found = count_tables(system, limit=20_000)
+        first = next(tables(system), None) if found.exact and 0 < (found.value or 0) <= 20_000 else None
         if first is not None and found.value is not None:
-            assert 1 <= reach(known, first, np.random.default_rng(seed)) <= found.value
+            assert 1 <= reach(system, first, np.random.default_rng(seed)) <= found.value
             compared += 1
     assert compared > 20
-    known = two_way(*HAIR_EYE[:2])
-    (table,) = sample(known, np.array(NORTHWEST), 1, np.random.default_rng(1), between=500)
-    assert 10**4 < reach(known, table, np.random.default_rng(1)) < HAIR_EYE[2]
+    system = two_way(*HAIR_EYE[:2])
+    (table,) = sample(system, np.array(NORTHWEST), 1, np.random.default_rng(1), between=500)
+    assert 10**4 < reach(system, table, np.random.default_rng(1)) < HAIR_EYE[2]

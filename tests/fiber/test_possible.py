@@ -54,11 +54,11 @@ def test_classical_measures_of_two_cells_of_which_nothing_is_known() -> None:
 
 
 def test_a_first_look_is_short() -> None:
-    known = cube(6)
-    found = count_tables(known, quick=True)
+    system = cube(6)
+    found = count_tables(system, quick=True)
     assert not found.exact
-    cells, cell_of = cells_asked(known, None)
-    assert glance(known, targets_of(known, cell_of, len(cells))).tables is None
+    cells, cell_of = cells_asked(system, None)
+    assert glance(system, targets_of(system, cell_of, len(cells))).tables is None
     large = cube(8)
     cells, cell_of = cells_asked(large, None)
     assert glance(large, targets_of(large, cell_of, len(cells))) == Fiber(None, None)

@@ -76,22 +76,22 @@ def test_counts_that_no_equation_ties_are_multiplied() -> None:
     """Nothing is published about 3 and 4 people but their number: anything from nobody to all may say yes."""
     hidden = published("a.csv", ["a"], [(("x",), "yes", None), (("y",), "yes", None)], ["yes"])
     roll = published("roll.csv", ["a"], [(("x",), None, 3), (("y",), None, 4)], measure="people")
-    known = build_system([hidden], Onlooker(roll=(roll,)))
-    assert count_tables(known) == Count(4 * 5, True, UNTIED)
+    system = build_system([hidden], Onlooker(roll=(roll,)))
+    assert count_tables(system) == Count(4 * 5, True, UNTIED)
 
 
 def test_a_first_look_counts_nothing_large() -> None:
-    known = build_system(two_way([30] * 25, [30] * 25), Onlooker())
-    assert count_tables(known, quick=True) == Count(None, False, TOO_MANY)
+    system = build_system(two_way([30] * 25, [30] * 25), Onlooker())
+    assert count_tables(system, quick=True) == Count(None, False, TOO_MANY)
 
 
 def test_pieces_are_listed_together() -> None:
-    known = build_system([one_axis(("x|y", 3), ("u|v", 2))], Onlooker())
-    listed = {tuple(table) for chunk in tables(known, 12) for table in chunk.tolist()}
-    assert len(listed) == count_tables(known).value == 4 * 3
+    system = build_system([one_axis(("x|y", 3), ("u|v", 2))], Onlooker())
+    listed = {tuple(table) for chunk in tables(system, 12) for table in chunk.tolist()}
+    assert len(listed) == count_tables(system).value == 4 * 3
     with pytest.raises(TooLargeError, match="more than 11 tables"):
-        list(tables(known, 11))
-    assert attained(known, limit=11) is None
+        list(tables(system, 11))
+    assert attained(system, limit=11) is None
     assert list(tables(build_system([one_axis(*HALVES, ("u|v", 2))], Onlooker()))) == []
 
 
@@ -137,9 +137,9 @@ def test_exchanges_reach_no_more_tables_than_there_are() -> None:
     rng = np.random.default_rng(3)
     for _ in range(3):
         table = rng.integers(0, 4, (2, 3))
-        known = build_system(two_way(table.sum(axis=1).tolist(), table.sum(axis=0).tolist()), Onlooker())
-        count = sum(len(chunk) for chunk in tables(known))
-        assert 1 < reach(known, table.ravel(), rng) <= count
+        system = build_system(two_way(table.sum(axis=1).tolist(), table.sum(axis=0).tolist()), Onlooker())
+        count = sum(len(chunk) for chunk in tables(system))
+        assert 1 < reach(system, table.ravel(), rng) <= count
 
 
 def test_what_is_not_counted_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:

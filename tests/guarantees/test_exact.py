@@ -7,8 +7,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles import (
     check_swapping,
@@ -41,8 +40,8 @@ from safemargin.guarantees.swap_law import (
     nearby,
     outcomes,
     stratum,
+    universe as tables_of,
 )
-from safemargin.guarantees.swap_law import universe as tables_of
 from safemargin.guarantees.swap_loss import hardest, lower_bound, odds_factor
 from swap_vectors import EXACT, RATES
 

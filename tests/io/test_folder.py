@@ -10,12 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from safemargin.core import InputError, OutputError, cannot_read
+from safemargin.core import InputError, OutputError, cannot_read, hold_signals
 from safemargin.io import (
     MANIFEST,
     hash_bytes,
     hash_file,
-    hold_signals,
     interruptible,
     manifest_bytes,
     new_folder,

@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from safemargin import InputError, audit
 from safemargin.core import SafemarginError, claimed, limit_memory, one_line, owner, printable

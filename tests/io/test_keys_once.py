@@ -9,7 +9,7 @@ import pytest
 from safemargin import InputError, audit, sign, verify
 from safemargin.aggregate.session_file import read_session
 from safemargin.election.keys import parse
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.io import check_keys, read_manifest
 from safemargin.topdown.folder import Folder
 

@@ -10,7 +10,7 @@ import pytest
 from commands import Run, in_process
 from pictures import validate
 from safemargin.core import InputError
-from safemargin.noise.calculators import Wishes, reveal_chance, variance_needed
+from safemargin.noise.calculators import NoiseRequirements, reveal_chance, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import sum_law
 from safemargin.noise.pictures import pictures
@@ -54,7 +54,7 @@ def risk_of_entropy(variance: float, bound: int, splits: Mapping[str, Mapping[in
 
 
 def fate(variance: float, bound: int, split: dict[str, dict[int, int]] = SEX_OF_MALTA) -> str:
-    return judge(variance, bound, 0.0867, split, Wishes()).fate
+    return judge(variance, bound, 0.0867, split, NoiseRequirements()).fate
 
 
 def test_the_plane_of_the_paper() -> None:
@@ -85,9 +85,9 @@ def test_what_survives_of_the_plane_is_what_the_page_says() -> None:
 
 def test_the_band_of_the_paper() -> None:
     """Fig. 6: small areas of Malta ask for 0.27, averaging allows 0.31, relaxed 0.37; France leaves nothing."""
-    malta = epsilon_band(68, [0.0170, 0.0118, 0.0118, 0.5], Wishes())
+    malta = epsilon_band(68, [0.0170, 0.0118, 0.0118, 0.5], NoiseRequirements())
     assert (round(malta.low, 2), round(malta.high, 2), round(malta.relaxed, 2)) == (0.27, 0.31, 0.37)
-    assert malta.is_open and not epsilon_band(37_000, [0.0118, 0.0170], Wishes()).is_open
+    assert malta.is_open and not epsilon_band(37_000, [0.0118, 0.0170], NoiseRequirements()).is_open
 
 
 def test_what_is_counted(census: NoisePlan) -> None:
@@ -135,7 +135,7 @@ def test_between_the_constraints_one_statistic_is_given_up() -> None:
 )
 def test_wishes_must_make_sense(wishes: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        Wishes(**wishes)
+        NoiseRequirements(**wishes)
 
 
 def test_the_pictures_are_vega_lite(census: NoisePlan) -> None:

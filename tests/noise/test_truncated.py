@@ -9,7 +9,7 @@ import pytest
 
 from safemargin import noise
 from safemargin.core import InputError
-from safemargin.noise.calculators import Wishes
+from safemargin.noise.calculators import NoiseRequirements
 from safemargin.noise.laws import hockey_stick, law_variance, truncated_bound, truncated_delta, truncated_law
 from safemargin.noise.pictures import averaging_rows, exposure_rows, tail_rows, tuple_rows, utility_rows
 from safemargin.noise.plan import MOST_DROPPED, plan
@@ -83,7 +83,7 @@ def test_the_command_takes_all_three_laws() -> None:
 
 @pytest.mark.parametrize("law", ["geometric", "gaussian"])
 def test_the_planner_cuts_noise_to_the_variance(law: str) -> None:
-    point = cut(law, 6, 2.0, {"SEX": {2: 1000}}, Wishes())
+    point = cut(law, 6, 2.0, {"SEX": {2: 1000}}, NoiseRequirements())
     assert point is not None
     chances = truncated_law(law, point.parameter, 6)
     assert law_variance(chances) == pytest.approx(2.0) and point.delta == hockey_stick(chances, point.epsilon)
@@ -94,7 +94,7 @@ def test_the_planner_cuts_noise_to_the_variance(law: str) -> None:
         if abs(i + j - k) > 15
     )
     assert point.disclosed == pytest.approx(1 - (1 - one) ** 1000, rel=1e-6)
-    assert cut(law, 1, 2.0, {}, Wishes()) is None, "no noise within 1 has variance 2"
+    assert cut(law, 1, 2.0, {}, NoiseRequirements()) is None, "no noise within 1 has variance 2"
 
 
 def test_a_plan_without_a_programme() -> None:
@@ -139,7 +139,7 @@ def test_many_tables_to_drop_end_with_what_is_still_needed() -> None:
 
 def test_the_pictures_hold_what_the_formulas_say() -> None:
     output = count(parse_programme(PROGRAMME), "small")
-    wishes = Wishes()
+    wishes = NoiseRequirements()
     # Fig. 1: by convolution of three laws of largest entropy within 5 of variance 2.
     row = next(row for row in tuple_rows(10**6, wishes) if (row["x"], row["y"]) == (2.0, 5))
     assert row["value"] == pytest.approx(math.log10(7_488_040), abs=1e-6) and row["label"] == "7 •"

@@ -3,13 +3,13 @@
 import numpy as np
 
 from safemargin.core import Axis, Hierarchy, Limits, Target
-from safemargin.release.decide.protect import Cover
-from safemargin.release.decide.split import Split, blocks
+from safemargin.release.decide.protect import AxisCoarsening
+from safemargin.release.decide.split import AxisPartition, blocks
 
 AREAS = {"q0": "north", "q1": "north", "q2": "south", "q3": "south"}
 
 
-def case(seed: int) -> tuple[Split, Limits, np.ndarray]:
+def case(seed: int) -> tuple[AxisPartition, Limits, np.ndarray]:
     rng = np.random.default_rng([seed, 77])
     names = tuple(f"q{place}" for place in range(int(rng.integers(2, 6))))
     kind = seed % 3
@@ -21,21 +21,21 @@ def case(seed: int) -> tuple[Split, Limits, np.ndarray]:
     target = Target(beta=float(rng.choice([0.02, 0.15])), kappa=1, tau=int(rng.integers(0, 2)))
     limits = target.limits(votes.sum(axis=0).tolist(), int(people.sum()))
     groups = tuple(frozenset([name]) for name in names)
-    return Split(axis, votes, people, groups), limits, votes
+    return AxisPartition(axis, votes, people, groups), limits, votes
 
 
 def test_what_is_published_alone_is_regular() -> None:
     for seed in range(90):
         one, limits, _ = case(seed)
-        for block in Cover(one, limits.strict).cut():
-            if not block.parts:
+        for block in AxisCoarsening(one, limits.strict).cut():
+            if not block.children:
                 assert one.regular(block.whole, limits.strict)
 
 
 def test_blocks_look_at_the_roll_alone() -> None:
     for seed in range(30):
         one, _, votes = case(seed)
-        other = Split(one.axis, votes[:, ::-1], one.people, one.groups)
+        other = AxisPartition(one.axis, votes[:, ::-1], one.people, one.groups)
         assert str(blocks(one)) == str(blocks(other))
         assert sorted(map(sorted, blocks(one).groups)) == sorted(map(sorted, one.groups))
 
@@ -43,7 +43,7 @@ def test_blocks_look_at_the_roll_alone() -> None:
 def test_ordered_groups_are_covered_by_neighbours() -> None:
     for seed in range(1, 90, 3):
         one, limits, _ = case(seed)
-        for block in Cover(one, limits.strict).cut():
+        for block in AxisCoarsening(one, limits.strict).cut():
             places = sorted(one.axis.index[category] for category in block.whole)
             assert places == list(range(places[0], places[0] + len(places)))
 
@@ -51,7 +51,7 @@ def test_ordered_groups_are_covered_by_neighbours() -> None:
 def test_a_group_outside_the_strict_limits_is_never_published_alone_and_more_force_never_splits() -> None:
     for seed in range(60):
         one, limits, _ = case(seed)
-        cover = Cover(one, limits.strict)
+        cover = AxisCoarsening(one, limits.strict)
         before = [block.whole for block in cover.cut()]
         for group, parent in cover.parents.items():
             after = [block.whole for block in cover.cut({parent.whole})]

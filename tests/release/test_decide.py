@@ -13,7 +13,7 @@ from evidence import seeds
 from safemargin.audit.attack import attack as run_attacks
 from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import PROTECTIONS, decide
-from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 
@@ -145,7 +145,7 @@ def test_the_total_is_always_exact(protect: str) -> None:
 
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_sealed_elections_lead_to_the_same_decisions(protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lot, "__call__", lambda _, axis, group: sum(map(ord, axis + min(group))) % 7)
+    monkeypatch.setattr(RandomisedSelection, "__call__", lambda _, axis, group: sum(map(ord, axis + min(group))) % 7)
     for seed in seeds(0, 6, 15):
         place, target = random_town(seed, tau=(0, 1))
         whole, sealed = (decide(each, target, protect=protect) for each in (place.table(), place.sealed()))
@@ -234,7 +234,7 @@ def linear_intervals(place: Town, release: Publication) -> dict[tuple[str, ...],
 @pytest.mark.parametrize("protect", PROTECTIONS)
 @pytest.mark.parametrize("name", COUNTER_EXAMPLES)
 def test_counter_examples_are_refused_and_made_safe(name: str, protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lot, "__call__", lambda *_: 0)
+    monkeypatch.setattr(RandomisedSelection, "__call__", lambda *_: 0)
     place, target = counter_example(name), Target(beta=0.2, kappa=100, guard=0.01, tau=0)
     table = place.table()
     interval = COUNTER_EXAMPLES[name][2]

@@ -11,8 +11,8 @@ from cases import Town
 from safemargin.core import Axis, Group, Hierarchy, InputError, Limits, Target
 from safemargin.guarantees.noise import choice_epsilon, is_vacuous, noise_budget, partnered
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.lot import Lot, drawn, room, units
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.lot import RandomisedSelection, drawn, room, units
+from safemargin.release.decide.split import AxisPartition
 from safemargin.release.plan import Action
 
 EPSILON = 0.7
@@ -20,17 +20,17 @@ SIZES = (4, 4, 3, 3)
 Chosen = frozenset[Group]
 
 
-def town_of(chose: tuple[int, ...], sizes: tuple[int, ...] = SIZES) -> Split:
+def town_of(chose: tuple[int, ...], sizes: tuple[int, ...] = SIZES) -> AxisPartition:
     names = tuple(f"q{place}" for place in range(len(sizes)))
     votes = np.array([[count, size - count] for count, size in zip(chose, sizes, strict=True)])
-    return Split(Axis("q", names), votes, np.array(sizes), tuple(frozenset([name]) for name in names))
+    return AxisPartition(Axis("q", names), votes, np.array(sizes), tuple(frozenset([name]) for name in names))
 
 
 def limits_of(total: int, sizes: tuple[int, ...] = SIZES) -> Limits:
     return Target(beta=0.15, kappa=1, tau=0).limits([total, sum(sizes) - total], sum(sizes))
 
 
-def law(one: Split, limits: Limits, epsilon: float, most: int = 2) -> dict[Chosen, float]:
+def law(one: AxisPartition, limits: Limits, epsilon: float, most: int = 2) -> dict[Chosen, float]:
     """The chance of every choice: all reaches that the noise can have, those from `most` on as one."""
     q = math.exp(-epsilon)
     chance = [(1 - q) / (1 + q), *(2 * q**far * (1 - q) / (1 + q) for far in range(1, most)), 2 * q**most / (1 + q)]
@@ -92,14 +92,14 @@ def test_units_look_at_the_roll_alone_and_part_the_axis(kind: str) -> None:
         )
         people, votes = rng.integers(5, 90, count), rng.integers(0, 5, (count, 2))
         groups = tuple(frozenset([name]) for name in names)
-        found = units(Split(axis, votes, people, groups))
-        assert found == units(Split(axis, votes[::-1], people, groups))
+        found = units(AxisPartition(axis, votes, people, groups))
+        assert found == units(AxisPartition(axis, votes[::-1], people, groups))
         assert sorted(min(group) for unit in found for group in unit) == sorted(names)
         assert all(len(unit) >= 2 for unit in found)
 
 
 def test_a_lot_is_drawn_once_and_afresh_for_another_run() -> None:
-    first, second = Lot(0.01), Lot(0.01)
+    first, second = RandomisedSelection(0.01), RandomisedSelection(0.01)
     groups = [frozenset([str(place)]) for place in range(20)]
     drawn_first = [first("q", group) for group in groups]
     assert drawn_first == [first("q", group) for group in groups]
@@ -135,7 +135,7 @@ def test_noised_groups_that_are_outside_together_are_merged_instead() -> None:
 
 def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody in q2 and q3 has a grade of their own: no two of them could change places unseen."""
-    monkeypatch.setattr(Lot, "__call__", lambda *_: 0)
+    monkeypatch.setattr(RandomisedSelection, "__call__", lambda *_: 0)
     people = {("q0", "a"): 40, ("q1", "a"): 40, ("q2", "b"): 30, ("q3", "c"): 30, ("q0", "b"): 40, ("q1", "c"): 40}
     votes = {cell: (size // 2, size - size // 2) for cell, size in people.items()} | {("q2", "b"): (30, 0)}
     names = (("q0", "q1", "q2", "q3"), ("a", "b", "c"))

@@ -130,6 +130,6 @@ def test_a_hundred_cycles_without_a_change_are_a_system_of_one() -> None:
         panel.people = Counter({((profile,) * cycles, (n % 2,) * cycles): 20 + n for n, profile in enumerate(PROFILES)})
         past = panel.past(True)
         assert past.larger is not None and set(past.kinds) == {0}
-        known = together._known(panel.tables(cycles - 1), past.larger)[0]
-        sizes.append((known.blocks.shape, known.slices.shape, len(known.lower)))
+        system = together._known(panel.tables(cycles - 1), past.larger)[0]
+        sizes.append((system.blocks.shape, system.slices.shape, len(system.lower)))
     assert sizes[0] == sizes[1]

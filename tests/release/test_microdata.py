@@ -11,8 +11,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from safemargin.core import InputError, Table
 from safemargin.io.same_labels import same_label

@@ -14,7 +14,7 @@ from safemargin import Draft
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core import OutputError
 from safemargin.release import attacks, witnesses
-from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.lot import RandomisedSelection
 
 AXES = ("site", "grade", "union")
 OPTIONS = ("yes", "no")
@@ -217,7 +217,7 @@ LOUD = f'{TARGET}protect = "noise"\nepsilon_max = 1e-8\n'
 @pytest.fixture
 def no_lot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only groups outside the limits are noised: with so small an epsilon, every group would be drawn."""
-    monkeypatch.setattr(Lot, "__call__", lambda *_: 0)
+    monkeypatch.setattr(RandomisedSelection, "__call__", lambda *_: 0)
 
 
 @pytest.mark.usefixtures("no_lot")

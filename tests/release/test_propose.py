@@ -148,10 +148,29 @@ def test_what_cannot_be_proposed(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_adult(data_sets: Path) -> None:
-    project = tomllib.loads(init(data_sets / "adult_uci.parquet").text)
+    text = init(data_sets / "adult_uci.parquet").text
+    project = tomllib.loads(text)
     assert project["data"]["answer"] == "income"
-    assert {"workclass", "race", "sex"} <= set(project["axes"])
+    assert list(project["axes"]) == ["education", "marital_status", "race", "sex", "native_country"]
+    assert "# [axes.workclass]    # 8 categories:" in text and "# [axes.occupation]" in text
     assert not {"age", "fnlwgt", "education_num"} & set(project["axes"])
+
+
+def test_five_of_many_columns_are_axes_and_the_others_are_one_sign_away(tmp_path: Path) -> None:
+    """Places, age, sex and race come first, then what else somebody is, then the others, in the order of the file."""
+    names = ["c1", "hand", "c2", "age", "c3", "town", "c4", "job", "c5", "sex"]
+    draw = random.Random(7)
+    rows = [{name: name + draw.choice("uvwx"[: 2 + n % 3]) for n, name in enumerate(names)} for _ in range(300)]
+    path = write_csv(tmp_path / "v.csv", [row | {"vote": draw.choice("AB")} for row in rows])
+    text, project, table = proposed(path)
+    assert list(project["axes"]) == ["hand", "age", "town", "job", "sex"] == list(table.schema.names)
+    assert "# People can be counted by 5 more columns. At most 5 are proposed" in text
+    start = text.index("# [axes.c1]")
+    further = text[start : text.index("\n\n", start)]
+    taken = tomllib.loads(text.replace(further, "\n".join(line.removeprefix("# ") for line in further.splitlines())))
+    assert set(taken["axes"]) == set(names)
+    few = write_csv(tmp_path / "few.csv", [{name: row[name] for name in names[:6]} for row in rows])
+    assert "# People can be counted by" not in init(few).text
 
 
 def test_bands_missing_values_and_commas(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def attacked(kind: str, first: int, wanted: int, most: int) -> Counter[str]:
         if not certified or any(plan.certificate.rule != "rerun" for plan in plans):
             seen["another label"] += 1
             continue
-        plain = all(plan.is_plain for plan in plans)
+        plain = all(plan.data_independent for plan in plans)
         left = possible(survey, plans, shown)
         if left is None:
             seen["too many answers"] += 1
@@ -58,7 +58,9 @@ def sets_lead_here(survey: Survey) -> tuple[bool, bool] | None:
     if left is None or not all(plan.certificate.rule == "rerun" for plan in plans):
         return None
     chosen = [[tuple(map(tuple, table.tolist())) for table in tables[:: max(len(tables) // 6, 1)]] for tables in left]
-    return all(survey.run(votes)[1] == shown for votes in product(*chosen)), not all(plan.is_plain for plan in plans)
+    return all(survey.run(votes)[1] == shown for votes in product(*chosen)), not all(
+        plan.data_independent for plan in plans
+    )
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from reruns import attacked, attacked_crossed, random_city, random_secrets, run,
 from safemargin.core import Target, onlooker_with_roll
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.hide import dealt
-from safemargin.release.decide.rerun import Reasons
+from safemargin.release.decide.rerun import ExplanationSearch
 
 
 def broken(seeds: Iterable[int], wide: bool = False) -> tuple[list[object], int, int]:
@@ -26,7 +26,7 @@ def broken(seeds: Iterable[int], wide: bool = False) -> tuple[list[object], int,
             continue
         shown += 1
         assert same, f"{seed}: a witness does not lead to the same files"
-        assert plan.certificate.witnesses == max(len(plan.tables), 1) and (plan.tables or plan.is_plain)
+        assert plan.certificate.witnesses == max(len(plan.tables), 1) and (plan.tables or plan.data_independent)
         found += [(seed, each) for each in breaks]
     return found, shown, others
 
@@ -141,7 +141,7 @@ def test_whoever_has_no_time_left_can_stop_the_rule_at_every_step() -> None:
     table = place.table()
     rule, candidate = decided(table, target, (onlooker_with_roll(table, "joint"),), protect="auto")
     with pytest.raises(TimeUpError):
-        Reasons(rule, candidate, progress).leads_here([split.votes for split in candidate.splits])
+        ExplanationSearch(rule, candidate, progress).leads_here([split.votes for split in candidate.splits])
     assert asked == ["deciding"]
 
 

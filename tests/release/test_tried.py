@@ -1,12 +1,15 @@
 """Where much is lost, causes are named, and remedies keep what they say: each is decided again from a changed file."""
 
 import random
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import safemargin
+from safemargin.core import Axis, Schema, Table, Tally, frozen
+from safemargin.release.rare_options import joined_options, rare_joins
 
 
 @pytest.mark.alternatives
@@ -73,3 +76,63 @@ def test_fewer_columns_are_tried_where_many_part_the_people_too_finely(monkeypat
     assert [(each["words"], each["share"]) for each in document["remedies"]] == [("publish c only", 1.0)]
     again = safemargin.release(rows, answer="vote", by=["c"]).to_json()
     assert all(cell["action"] == "exact" for cell in again["cells"] if cell["cell"])
+
+
+def survey_with_a_rare_option(seed: int, scale: bool) -> list[dict[str, str]]:
+    """900 people, of whom one in 250 chose an option that is at the end of a scale, if it is one."""
+    draw = random.Random(seed)
+    options = ["1", "2", "3", "4"] if scale else ["yes", "no", "maybe", "other"]
+    return [
+        {
+            "site": draw.choice("ABCDEFGH"),
+            "sex": draw.choice("fm"),
+            "grade": draw.choice("xyz"),
+            "vote": draw.choices(options, [60, 37, 2.6, 0.4])[0],
+        }
+        for _ in range(900)
+    ]
+
+
+@pytest.mark.alternatives
+@pytest.mark.parametrize("scale", [False, True])
+def test_joining_a_rare_option_keeps_what_is_said(scale: bool) -> None:
+    """The lines of the remedy, given to the same data, publish what it says."""
+    rows, said = survey_with_a_rare_option(1, scale), {"answer": "vote", "by": ["site", "sex", "grade"]}
+    more = {"options": ["1", "2", "3", "4"]} if scale else {}
+    document = safemargin.release(rows, alternatives=True, **said, **more).to_json()
+    rare, next_ = ("4", "3") if scale else ("other", "maybe")
+    assert any(cause.endswith(f"% chose '{rare}'") for cause in document["causes"]), document["causes"]
+    (remedy,) = [each for each in document["remedies"] if each["key"].startswith("[data] labels")]
+    assert remedy["words"] == f"join {next_!r} and {rare!r}" and remedy["share"] == 1.0
+    labels = tomllib.loads(remedy["key"].removeprefix("[data] "))["labels"]
+    again = safemargin.release(rows, labels=labels, **said, **more).to_json()
+    cells = [cell for cell in again["cells"] if cell["cell"]]
+    assert all(cell["action"] == "exact" for cell in cells) and again["verdict"]["state"] != "refused"
+    asked = safemargin.release(rows, target={"secrets": {rare: "both"}}, alternatives=True, **said, **more).to_json()
+    assert not any(each["key"].startswith("[data] labels") for each in asked["remedies"])
+
+
+def test_ways_to_join_rare_options_leave_none_as_rare_and_lose_nobody() -> None:
+    """By the definition, on random totals; options in their order, each once, at least two left."""
+    draw = random.Random(6)
+    ways = 0
+    for _ in range(400):
+        count, ordered = draw.randrange(2, 8), draw.random() < 0.5
+        totals = [draw.choice([0, 1, 3, 20, 200]) for _ in range(count)]
+        if not any(totals):
+            continue
+        names = tuple(f"o{number}" for number in range(count))
+        schema = Schema((Axis("a", ("x",)),), names, ordered_options=ordered)
+        tally = Tally(("a",), frozen([[0]], 1), frozen([totals], count))
+        table = Table(schema, (tally,), (Tally(("a",), tally.codes, frozen([[sum(totals)]], 1)),))
+        for groups in rare_joins(table):
+            ways += 1
+            inside = [option for group, _ in groups for option in group]
+            assert sorted(inside) == list(names) and 1 < len(groups) < count
+            assert not ordered or inside == list(names)  # neighbours only
+            joined = joined_options(table, groups)
+            assert joined.schema.options == tuple(name for _, name in groups)
+            assert joined.totals.tolist() == [sum(totals[names.index(o)] for o in group) for group, _ in groups]
+            alone = [group[0] for group, _ in groups if len(group) == 1]
+            assert len(groups) == 2 or all(100 * totals[names.index(o)] >= sum(totals) for o in alone)
+    assert ways > 100

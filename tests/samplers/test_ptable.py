@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from cell_key_vectors import PTABLES
@@ -251,7 +250,7 @@ def test_whole_number_keys_are_near_the_law() -> None:
     rounded = key_table(table)
     assert isinstance(rounded, KeyTable) and rounded.repeat == 250
     for mine, exact in zip(rounded.table.rows, table.rows, strict=False):
-        keys = dict(zip(mine.noise, mine.parts, strict=True))
+        keys = dict(zip(mine.noise, mine.weights, strict=True))
         for v, p in chances(exact).items():
             assert abs(keys.get(v, 0) - 256 * p) < 2
     with pytest.raises(InputError, match="count 1: no 256 keys give noise of mean 0"):
@@ -336,7 +335,7 @@ def area_by_squares(table: PTable, counts: tuple[int, int]) -> dict[tuple[int, .
 
     def noise(count: int, step: int) -> int:
         law = table.law(count)
-        ends = np.cumsum(law.parts) * 12 // law.total
+        ends = np.cumsum(law.weights) * 12 // law.total
         return law.noise[int(np.searchsorted(ends, step, side="right"))]
 
     for x, y, carry in product(range(12), range(12), range(2)):

@@ -21,8 +21,8 @@ from found_forms import (
     wide,
     with_titles,
     write_csv,
+    write_xlsx as write_book,
 )
-from found_forms import write_xlsx as write_book
 
 FORMS = {
     "wide": lambda grid: grid,

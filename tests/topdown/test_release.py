@@ -18,8 +18,7 @@ from commands import Run, in_process
 from safemargin.core import InputError, IntArray, OutputError, no_progress
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.implication import reasons_empty
-from safemargin.topdown import measure, measure_spark
-from safemargin.topdown import run as phases
+from safemargin.topdown import measure, measure_spark, run as phases
 from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
 from safemargin.topdown.design import MAX_COUNT, combine_limits

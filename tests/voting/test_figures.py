@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from safemargin.voting.closed_forms import counts_fraction, counts_worst, log_pair
-from safemargin.voting.closed_forms import two_candidate_chances as compute
-from safemargin.voting.closed_forms import two_candidate_fraction as exact_fraction
+from safemargin.voting.closed_forms import (
+    counts_fraction,
+    counts_worst,
+    log_pair,
+    two_candidate_chances as compute,
+    two_candidate_fraction as exact_fraction,
+)
 from safemargin.voting.election import Belief, Election, rankings, uniform
 from safemargin.voting.elimination import count_transfers
 from safemargin.voting.grid import enumerate_votes, exact_delta

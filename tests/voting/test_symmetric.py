@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from safemargin.core import numpy_generator
-from safemargin.voting.election import Election, Kinds, uniform
+from safemargin.voting.election import Election, VoterTypes, uniform
 from safemargin.voting.outcome import outcome
 from safemargin.voting.rules import rule_named
 from safemargin.voting.symmetric import PointGrid, applies, sample_alike
 
 
-def kinds_of(name: str, candidates: int, voters: int) -> Kinds:
+def kinds_of(name: str, candidates: int, voters: int) -> VoterTypes:
     rule = rule_named(name, candidates)
     return Election(rule, voters, uniform(rule)).kinds
 

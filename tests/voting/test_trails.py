@@ -46,7 +46,7 @@ def test_trails_add_up_to_delta(seed: int, tmp_path: Path) -> None:
     file = write_belief(tmp_path / "belief.csv", random_shares(draw, 3))
     found = safemargin.outcome(name, ",".join(NAMES[:3]), draw.randint(2, 6), file, trails=True, rational=True)
     assert found.trails is not None and found.trails.total == found.fraction
-    histograms = [t for trail, _ in found.trails.parts for t in trail]
+    histograms = [t for trail, _ in found.trails.terms for t in trail]
     assert len(histograms) == len(set(histograms)) and {sum(t) for t in histograms} <= {found.voters}
 
 

@@ -17,8 +17,9 @@ from safemargin.release.project import Project
 from safemargin.ui import Grid, Headline, Section
 from safemargin.web import jobs
 from safemargin.web.app import SCREENS, App
-from safemargin.web.bench import Bench, Place
+from safemargin.web.bench import Bench
 from safemargin.web.jobs import Job
+from safemargin.web.place import Place
 from safemargin.web.screens.check import audit_parts, corrections, reading_parts
 from safemargin.web.workbench import open_workbench
 from test_golden import FILES
@@ -73,7 +74,9 @@ def test_every_screen_shows_something(page: TestClient, name: str) -> None:
         ("map", {"do": "look", "cell": "site=North", "option": "maybe"}, "there is no option"),
         ("data", {"do": "describe", "axis": "nothing"}, "there is no axis"),
         ("data", {"do": "describe", "axis": "site", "labels": "North"}, "write VALUE = LABEL"),
-        ("data", {"do": "describe", "axis": "site", "bands": "few"}, "write numbers or dates"),
+        ("data", {"do": "roles", "role-0": "answer"}, "choose at least one column"),
+        ("home", {"do": "remove"}, "cannot be brought back"),
+        ("home", {"do": "remove", "sure": "yes"}, "not made from a dropped file"),
         ("check", {"do": "audit", "path": ""}, "table: name a file"),
         ("check", {"do": "audit", "path": "nothing.csv"}, "there is no such file"),
         ("check", {"do": "audit", "path": "site.csv", "by": "--out"}, "does not begin with a dash"),
@@ -314,7 +317,9 @@ def test_bands_are_written_by_a_form(page: TestClient, bench: Bench) -> None:
     (bench.place.folder / "votes.csv").write_text(f"age,answer,people\n{lines}", encoding="utf-8")
     described = '[data]\nfile = "votes.csv"\nanswer = "answer"\ncount = "people"\n[axes.age]\n'
     (bench.place.folder / "project.toml").write_text(described, encoding="utf-8")
-    form = {"do": "describe", "axis": "age", "labels": "", "bands": "30, 45, 65"}
+    form = {"do": "roles", "role-0": "bands", "role-1": "answer", "role-2": "count", "bands-0": "30, 45, 65"}
+    wrong = page.post("data", data={**form, "bands-0": "few", "digest": bench.place.digest})
+    assert wrong.status_code == 422 and 'aria-describedby="bands-0-wrong"' in wrong.text
     assert page.post("data", data={**form, "digest": bench.place.digest}).status_code == 303
     assert "bands = [30, 45, 65]" in bench.place.text
     assert bench.place.inputs().table.schema.axis("age").categories == ("under 30", "30-44", "45-64", "65 and over")

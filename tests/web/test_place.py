@@ -8,8 +8,8 @@ import pytest
 
 from safemargin.core import InputError
 from safemargin.release.project import Project
-from safemargin.web.bench import Place
 from safemargin.web.edit import set_keys
+from safemargin.web.place import Place
 from test_golden import FILES
 
 

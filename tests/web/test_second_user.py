@@ -194,7 +194,9 @@ def test_another_user_gets_nothing(place: Path) -> None:
             assert attack(place / "temporary", server.pid, port)["opened"] == []
             # What the job wrote for the office alone is for the office alone.
             readable = attack(place / "work", server.pid, port)["opened"]
-            assert not [name for name in readable if "/confidential/" in name or "/auditors/" in name]
+            hidden = ("/confidential/", "/auditors/", "/.safemargin-")
+            assert not [name for name in readable if any(each in name for each in hidden)]
+            assert list((place / "work/.safemargin-project").glob("job-*.json")), "what ran is remembered"
             assert not page.exists(), "the page is gone once it was used"
         finally:
             server.terminate()

@@ -89,10 +89,9 @@ def test_a_release_from_the_data_to_the_ledger(tmp_path: Path, chromium: str, ax
         context.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: problems.append(str(error)))
         home = page.url
-        page.get_by_role("link", name="Go on with votes.csv").click()
-        page.get_by_role("button", name="Write it").click()
-        page.get_by_label("project.toml").wait_for()
-        assert "how many people a row stands for" in page.content() and "The first 8 rows" in page.content()
+        page.get_by_role("button", name="Go on with votes.csv").click()
+        page.get_by_role("button", name="Save the roles").wait_for()
+        assert page.get_by_label("Role of people").input_value() == "count" and "The first 8 rows" in page.content()
         inspect(page, axe_if_there)
 
         page.get_by_role("link", name="Limits", exact=True).click()
@@ -234,7 +233,7 @@ def test_keyboard_alone_reaches_everything(tmp_path: Path, chromium: str) -> Non
         tab_to("Check any table")
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Check any table").wait_for()
-        tab_to("Table")
+        tab_to("or name a table")
         page.keyboard.type("accidents.csv")
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Worst cells").wait_for()
@@ -292,8 +291,8 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         assert "kappa = 25" in (tmp_path / "project.toml").read_text(encoding="utf-8")
 
         page.goto(f"{home}check")
-        page.get_by_label("Table", exact=True).fill("wrong.csv")
-        page.get_by_label("Table", exact=True).press("Enter")
+        page.get_by_label("or name a table").fill("wrong.csv")
+        page.get_by_label("or name a table").press("Enter")
         page.get_by_text("wrong.csv: no row holds a label and a number; where is the table?").wait_for()
         page.get_by_role("link", name="Back").click()
         page.locator("input[type=file]").set_input_files(tmp_path / "accidents.csv")
@@ -323,7 +322,7 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         assert not (tmp_path / "draft").exists()
 
         page.goto(home)
-        page.get_by_label("Project file, folder or data file").fill("large")
+        page.get_by_label("or name a file").fill("large")
         page.get_by_role("button", name="Open").click()
         page.get_by_role("link", name="Map", exact=True).click()
         page.get_by_text("10,100 of 10,100 cells shown").wait_for()  # the script listens from now on

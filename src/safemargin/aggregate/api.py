@@ -4,12 +4,12 @@ from safemargin.aggregate.answers import Data, read_answers
 from safemargin.aggregate.attacks import MOST_BITS_FOR_PERMANENTS, measure_attacks
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.mask import Mask, mask_bits
-from safemargin.aggregate.privacy import analyse_privacy
-from safemargin.aggregate.rehearse import RehearsalReport, run_session, simulate
+from safemargin.aggregate.matrix_structure import candidates, decompose, hit_rate, interior_rate, support_size
+from safemargin.aggregate.party_views import Inspection, inspect
+from safemargin.aggregate.privacy_figures import analyse_privacy
+from safemargin.aggregate.rehearsal import RehearsalReport, run_session, simulate
 from safemargin.aggregate.report import AttackRates, PrivacyReport, StructureReport
-from safemargin.aggregate.structure import candidates, decompose, hit_rate, interior_rate, support_size
 from safemargin.aggregate.sum import check_clients
-from safemargin.aggregate.views import Inspection, inspect
 from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator
 
 VARIANTS = ("full", "two-layer", "compressed", "shuffled", "shares")

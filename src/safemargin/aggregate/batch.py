@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from safemargin.aggregate.answers import ClientAnswers
 from safemargin.aggregate.identity import Identity
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.submit import Connections, contexts_of, post_report
+from safemargin.aggregate.submission import Connections, contexts_of, post_report
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.io import require_file
 from safemargin.parties.files import write_private

@@ -8,7 +8,7 @@ import typer
 from safemargin import aggregate as api
 from safemargin.aggregate.api import VARIANTS
 from safemargin.aggregate.backends import BACKENDS
-from safemargin.aggregate.privacy import paper_curves
+from safemargin.aggregate.privacy_figures import paper_curves
 from safemargin.aggregate.sum import write_tally
 from safemargin.ui import Json, Page, call, command, print_result, show_with_page, write_text
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.batch import SENDERS, Senders
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.submit import post_report
+from safemargin.aggregate.submission import post_report
 from safemargin.aggregate.verified import HELPER, LEADER, Prio3Sums, VerifiedReport, random_bytes
 from safemargin.core import Generator, IntArray
 

@@ -8,7 +8,7 @@ are fair, so the prior of a sum is binomial. No guess from the same number can b
 import numpy as np
 
 from safemargin.aggregate.mask import Draw, Mask, mask_bits
-from safemargin.aggregate.privacy import NoiseLaw, Setting
+from safemargin.aggregate.privacy_figures import NoiseLaw, Setting
 from safemargin.aggregate.rates import Rate, rate_of_guesses
 from safemargin.core import FloatArray, IntArray
 

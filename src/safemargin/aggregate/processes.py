@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.submit import PATIENCE, Connections
+from safemargin.aggregate.submission import PATIENCE, Connections
 from safemargin.core import OutputError, python_command, safe_environment
 
 COMMAND = python_command("-m", "safemargin", "aggregate")

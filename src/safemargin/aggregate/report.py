@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
-from safemargin.aggregate.privacy import PrivacyFigures, cost_bits, paper_full_figures
+from safemargin.aggregate.privacy_figures import PrivacyFigures, cost_bits, paper_full_figures
 from safemargin.aggregate.rates import Rate
 from safemargin.ui import SCHEMA, Document, Grid, Paragraph, Report, Result, plural
 

@@ -15,7 +15,7 @@ from safemargin.aggregate.party import run_party
 from safemargin.aggregate.server import Sum, ask_over_http, collect_sum
 from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
 from safemargin.aggregate.sets import LEAST_CLIENTS, set_digest
-from safemargin.aggregate.submit import Submission, run_page, submit_row
+from safemargin.aggregate.submission import Submission, run_page, submit_row
 from safemargin.core import InputError, Progress, new_secret, no_progress, remove_parts
 from safemargin.io import require_file
 from safemargin.parties.certificates import make_certificate

@@ -14,48 +14,48 @@ def joint(situation: Situation) -> Attempt:
     exposure = situation.exposure
     findings = {(str(f.cell), f.option): f for f in _listed(situation)}
     looked = exposure.lower.size
-    known = None
+    system = None
     if exposure.onlooker.roll and exposure.people is not None:
-        known = build_system(situation.release.tables, situation.onlooker, situation.slack)
-        if known.people is not None:
+        system = build_system(situation.release.tables, situation.onlooker, situation.slack)
+        if system.people is not None:
             witness, tables, onlooker = situation.release.witness, situation.release.tables, situation.onlooker
             if situation.slack:
-                proof = certify(known, situation.limits, given=witness, most_linear=0)
+                proof = certify(system, situation.limits, given=witness, most_linear=0)
             else:
-                proof = certify_pooled(known, tables, onlooker, situation.limits, given=witness, most_linear=0)
+                proof = certify_pooled(system, tables, onlooker, situation.limits, given=witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
             for cell in proof.exposed:
-                option = cell.secret or known.options[cell.option] or None
+                option = cell.secret or system.options[cell.option] or None
                 text = f"only {cell.lower} to {cell.upper} of {cell.people} people are possible"
                 finding = Finding("joint", cell.cell, option, cell.people, cell.lower, cell.upper, text)
                 findings.setdefault((str(cell.cell), option), finding)
     disclosed = tuple(findings.values())
-    people = max((f.people or 0 for f in disclosed), default=0) if known is None else _people_inside(disclosed, known)
+    people = max((f.people or 0 for f in disclosed), default=0) if system is None else _people_inside(disclosed, system)
     cells = f"{len(disclosed):,} of {looked:,} cells are" if disclosed else f"none of {looked:,} cells is"
     return Attempt("joint", f"{cells} disclosed", looked, disclosed, people)
 
 
-def _people_inside(findings: Sequence[Finding], known: System) -> int:
+def _people_inside(findings: Sequence[Finding], system: System) -> int:
     """How many people are in at least one of the cells that are disclosed."""
-    if known.people is None or not findings:
+    if system.people is None or not findings:
         return max((finding.people or 0 for finding in findings), default=0)
-    index = [{name: code for code, name in enumerate(names)} for names in known.categories]
-    inside = np.zeros(len(known.people), dtype=bool)
-    profiles = {tuple(row): profile for profile, row in enumerate(known.codes.tolist())}
+    index = [{name: code for code, name in enumerate(names)} for names in system.categories]
+    inside = np.zeros(len(system.people), dtype=bool)
+    profiles = {tuple(row): profile for profile, row in enumerate(system.codes.tolist())}
     for cell in {tuple(finding.cell.items()) for finding in findings}:
         named = dict(cell)
-        if all(named.get(axis) in index[a] for a, axis in enumerate(known.axes)):
-            codes = tuple(index[a][named[axis]] for a, axis in enumerate(known.axes))
+        if all(named.get(axis) in index[a] for a, axis in enumerate(system.axes)):
+            codes = tuple(index[a][named[axis]] for a, axis in enumerate(system.axes))
             if codes in profiles:
                 inside[profiles[codes]] = True
             continue
         here = np.ones(len(inside), dtype=bool)
         for axis, name in cell:
-            column, codes_of = known.axes.index(axis), index[known.axes.index(axis)]
+            column, codes_of = system.axes.index(axis), index[system.axes.index(axis)]
             members = [name] if name in codes_of else name.split(JOINER)
-            here &= np.isin(known.codes[:, column], [codes_of[member] for member in members if member in codes_of])
+            here &= np.isin(system.codes[:, column], [codes_of[member] for member in members if member in codes_of])
         inside |= here
-    return int(known.people[inside].sum())
+    return int(system.people[inside].sum())
 
 
 def _listed(situation: Situation) -> list[Finding]:

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, V
 
 from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees import guarantee_from
-from safemargin.io import Manifest, check_keys, hash_file, read_json, read_text
-from safemargin.io import read_manifest as read_hashes
+from safemargin.io import Manifest, check_keys, hash_file, read_json, read_manifest as read_hashes, read_text
 
 CERTIFICATE = "certificate.json"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.bounds import Exposure, complete, complete_total, layers, seen_in
+from safemargin.bounds import Exposure, complete, complete_total, disjoint_cell_sets, seen_in
 from safemargin.core import IntArray, Limits, Onlooker, Publication, PublishedTable, group_sums, row_keys
 
 
@@ -122,7 +122,7 @@ def _sizes(roll: PublishedTable, table: PublishedTable) -> dict[tuple[int, ...],
 def _disjoint(roll: PublishedTable) -> IntArray | None:
     """Rows of a roll that count everybody once."""
     everybody = [frozenset().union(*groups) for groups in roll.groups]
-    for layer in layers(roll):
+    for layer in disjoint_cell_sets(roll):
         if all(set(groups) == whole for groups, whole in zip(layer.groups, everybody, strict=True)):
             return layer.rows
     return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation, people_in
-from safemargin.bounds import layers
+from safemargin.bounds import disjoint_cell_sets
 from safemargin.core import PublishedTable, frozen
 
 
@@ -26,7 +26,7 @@ def subtraction(situation: Situation) -> Attempt:
 
 def _parts(table: PublishedTable) -> Iterator[PublishedTable]:
     """The table, or where its groups overlap, each set of disjoint rows that holds every category."""
-    parts = list(layers(table))
+    parts = list(disjoint_cell_sets(table))
     if len(parts) == 1:
         yield table
         return

@@ -11,18 +11,18 @@ def suppressed(situation: Situation) -> Attempt:
     """Bound every suppressed count of a table without options; those known to within tau are disclosed."""
     if situation.onlooker.roll or not any("suppressed" in table.status for table in situation.release.tables):
         return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
-    known = build_system(situation.release.tables, situation.onlooker, situation.slack)
-    rows = _suppressed_rows(known)
-    if known.options != ("",) or not rows:
+    system = build_system(situation.release.tables, situation.onlooker, situation.slack)
+    rows = _suppressed_rows(system)
+    if system.options != ("",) or not rows:
         return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
-    matrix = sparse.csr_array(known.rows[rows])
+    matrix = sparse.csr_array(system.rows[rows])
     targets = Targets(matrix, np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
-    settled = settle(known, targets)
+    settled = settle(system, targets)
     findings, inside = [], []
     for number, row in enumerate(rows):
         lower, upper = int(settled.lower[number]), int(settled.upper[number])
         if upper - lower <= situation.release.target.tau:
-            table, line = known.sources[row]
+            table, line = system.sources[row]
             text = f"the suppressed count is {lower}" + (f" to {upper}" if upper > lower else "")
             findings.append(Finding("suppressed", table.cell(line), None, upper, lower, upper, text))
             inside.append((lower, _cells(matrix, number)))
@@ -45,12 +45,12 @@ def _people(groups: list[tuple[int, frozenset[int]]]) -> int:
     return people
 
 
-def _suppressed_rows(known: System) -> list[int]:
+def _suppressed_rows(system: System) -> list[int]:
     """One row of the system per suppressed cell, though several tables may suppress the same one."""
     rows: dict[frozenset[int], int] = {}
-    for row, (table, line) in enumerate(known.sources):
+    for row, (table, line) in enumerate(system.sources):
         if table.status[line] == "suppressed":
-            rows.setdefault(_cells(known.rows, row), row)
+            rows.setdefault(_cells(system.rows, row), row)
     return list(rows.values())
 
 

@@ -70,8 +70,8 @@ def infer(
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        known = build_system(public, onlooker, slack)
-        return _bound(public, onlooker, known, target, sharp, given, enough, fiber, whole, progress)
+        system = build_system(public, onlooker, slack)
+        return _bound(public, onlooker, system, target, sharp, given, enough, fiber, whole, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None
 
@@ -79,7 +79,7 @@ def infer(
 def _bound(
     public: Sequence[PublishedTable],
     onlooker: Onlooker,
-    known: System,
+    system: System,
     target: tuple[str, ...] | None,
     sharp: bool | None,
     given: Sequence[IntArray],
@@ -89,12 +89,12 @@ def _bound(
     progress: Progress,
 ) -> Exposure:
     if sharp is None:
-        sharp = known.size <= EFFORT.sharp_counts and known.size * known.free**2 <= EFFORT.sharp_work
-    cells, cell_of = cells_asked(known, target)
-    targets = targets_of(known, cell_of, len(cells))
-    people = people_of(known, onlooker, cells, cell_of)
+        sharp = system.size <= EFFORT.sharp_counts and system.size * system.n_free_options**2 <= EFFORT.sharp_work
+    cells, cell_of = cells_asked(system, target)
+    targets = targets_of(system, cell_of, len(cells))
+    people = people_of(system, onlooker, cells, cell_of)
     settled = settle(
-        known,
+        system,
         targets,
         progress,
         programs=sharp,
@@ -103,28 +103,28 @@ def _bound(
         narrow=people is None,  # a cell of known size may be safe though its interval is narrow
         whole=whole,
     )
-    shape = (len(cells), len(known.options))
+    shape = (len(cells), len(system.options))
     lower, upper = settled.lower.reshape(shape), settled.upper.reshape(shape)
     return Exposure(
         cells=cells,
-        options=() if known.options == ("",) else known.options,
+        options=() if system.options == ("",) else system.options,
         people=people,
         lower=lower,
         upper=upper,
         integer=settled.integer.reshape(shape),
         method=settled.method.reshape(shape),
         onlooker=onlooker,
-        totals=stated_totals(known, (*public, *complete(onlooker))),
-        population=stated_population(known, onlooker.roll),
-        fitted=None if people is None else _fitted(known, cell_of, people, lower, upper, onlooker.correlations),
+        totals=stated_totals(system, (*public, *complete(onlooker))),
+        population=stated_population(system, onlooker.roll),
+        fitted=None if people is None else _fitted(system, cell_of, people, lower, upper, onlooker.correlations),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
-        fiber=_seen(known, targets) if fiber else None,
+        fiber=_seen(system, targets) if fiber else None,
     )
 
 
-def _seen(known: System, targets: Targets) -> Fiber:
+def _seen(system: System, targets: Targets) -> Fiber:
     """A first look at the fiber; raises if it is empty."""
-    fiber = glance(known, targets)
+    fiber = glance(system, targets)
     if fiber.tables == 0:
         raise ContradictionError("the facts contradict each other: no integer table satisfies all of them")
     return fiber
@@ -172,13 +172,13 @@ def _seen_in_closed_form(
     sizes = [len(frozenset().union(*groups)) for table in tables for groups in table.groups]
     if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > EFFORT.quick_counts:
         return Fiber(None, None) if fiber else None
-    known = build_system(tables, onlooker)
-    cells, cell_of = cells_asked(known, wanted)
-    return _seen(known, targets_of(known, cell_of, len(cells)))
+    system = build_system(tables, onlooker)
+    cells, cell_of = cells_asked(system, wanted)
+    return _seen(system, targets_of(system, cell_of, len(cells)))
 
 
 def _fitted(
-    known: System,
+    system: System,
     cell_of: IntArray,
     people: IntArray,
     lower: IntArray,
@@ -186,30 +186,30 @@ def _fitted(
     correlations: PublishedTable | None,
 ) -> FloatArray | None:
     """What the maximum-entropy analyst believes, under stated correlations: expected count per cell and option."""
-    if known.people is None or len(known.lower) > EFFORT.fitted_rows or known.size > EFFORT.fitted_counts:
+    if system.people is None or len(system.lower) > EFFORT.fitted_rows or system.size > EFFORT.fitted_counts:
         return None
     # Counts shown to be 0, by the bounds of single profiles and of the cells asked for, have no finite effects.
-    least, most = known.listed_ends(*propagate(known))
-    possible = _may_occur(least, most, known.people, known.free + 1)
-    possible &= _may_occur(lower, upper, people, known.free + 1)[cell_of]
-    values = fit_maximum_entropy(known, possible, None if correlations is None else _prior(known, correlations))
+    least, most = system.listed_ends(*propagate(system))
+    possible = _may_occur(least, most, system.people, system.n_free_options + 1)
+    possible &= _may_occur(lower, upper, people, system.n_free_options + 1)[cell_of]
+    values = fit_maximum_entropy(system, possible, None if correlations is None else _prior(system, correlations))
     if values is None:
         return None
     return np.stack(
-        [np.bincount(cell_of, values[:, o], minlength=len(lower)) for o in range(len(known.options))], axis=1
+        [np.bincount(cell_of, values[:, o], minlength=len(lower)) for o in range(len(system.options))], axis=1
     )
 
 
-def _prior(known: System, stated: PublishedTable) -> FloatArray:
+def _prior(system: System, stated: PublishedTable) -> FloatArray:
     """Shares per profile and option as stated counts have them; half an answer more each, so that none is excluded."""
-    counts = np.full((len(known.codes), known.free + 1), 0.5)
+    counts = np.full((len(system.codes), system.n_free_options + 1), 0.5)
     for row in range(len(stated.lower)):
-        inside = np.ones(len(known.codes), dtype=bool)
+        inside = np.ones(len(system.codes), dtype=bool)
         for a, axis in enumerate(stated.axes):
-            column, group = known.axes.index(axis), stated.groups[a][stated.codes[row, a]]
-            inside &= np.array([name in group for name in known.categories[column]])[known.codes[:, column]]
-        option = known.options.index(stated.options[stated.option[row]])
-        counts[inside, min(option, known.free)] += stated.lower[row]
+            column, group = system.axes.index(axis), stated.groups[a][stated.codes[row, a]]
+            inside &= np.array([name in group for name in system.categories[column]])[system.codes[:, column]]
+        option = system.options.index(stated.options[stated.option[row]])
+        counts[inside, min(option, system.n_free_options)] += stated.lower[row]
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

@@ -9,15 +9,15 @@ from scipy import sparse
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import (
-    Layer,
+    CellSet,
     System,
     categories_of,
     check_totals,
     complete,
     complete_total,
+    disjoint_cell_sets,
     has_gaps,
     joint_roll,
-    layers,
 )
 from safemargin.core import (
     UNBOUNDED,
@@ -182,7 +182,7 @@ class _Builder:
             return False
         sure = np.zeros(len(self.codes), dtype=bool)
         for table in facts:
-            if table.is_exact and len(list(layers(table))) == 1:
+            if table.is_exact and len(list(disjoint_cell_sets(table))) == 1:
                 inside = self._appears(table)
                 if int(self.people[inside].sum()) == int(table.lower.sum()):
                     sure |= inside
@@ -192,7 +192,7 @@ class _Builder:
         """The rows of one table; unless it `leaves_out` what is empty, nothing is known of combinations without one."""
         sizes = [len(group) for group in table.groups]
         covered: dict[int, BoolArray] = {}
-        for layer in layers(table):
+        for layer in disjoint_cell_sets(table):
             keys = row_keys(table.codes[layer.rows], sizes)
             cells, cell_of = np.unique(keys, return_inverse=True)
             where = self._place(table, layer, cells, sizes)
@@ -217,7 +217,7 @@ class _Builder:
             appears &= np.array([name in names for name in self.categories[column]])[self.codes[:, column]]
         return appears
 
-    def _place(self, table: PublishedTable, layer: Layer, cells: IntArray, sizes: list[int]) -> IntArray:
+    def _place(self, table: PublishedTable, layer: CellSet, cells: IntArray, sizes: list[int]) -> IntArray:
         """Which listed cell of the layer each profile lies in, -1 for none."""
         groups = np.zeros((len(self.codes), len(table.axes)), dtype=np.int64)
         for a, axis in enumerate(table.axes):
@@ -310,7 +310,7 @@ class _Builder:
             categories=self.categories,
             codes=self.codes,
             options=self.options,
-            free=self.free,
+            n_free_options=self.free,
             reference=self.reference,
             people=self.people,
             blocks=np.stack(self.blocks),

@@ -36,7 +36,7 @@ class Level:
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._codes: IntArray | None = None
         self._open = 0
-        self._pieces: Parts | None = None
+        self._pieces: CellPieces | None = None
 
     def reordered(self, order: IntArray) -> "Level":
         """The same cells where profile `order[p]` is the one at place `p`."""
@@ -61,7 +61,7 @@ class Level:
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
 
-    def pieces(self, split: Callable[[IntArray, int], "Parts"]) -> "Parts":
+    def pieces(self, split: Callable[[IntArray, int], "CellPieces"]) -> "CellPieces":
         """Its cells in pieces, split once."""
         if self._pieces is None:
             self._pieces = split(self.cell_of, len(self.first))
@@ -197,7 +197,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CellPieces:
     """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
 
     cell: IntArray
@@ -205,17 +205,17 @@ class Parts:
     people: IntArray
     cells: int
 
-    def of(self, wanted: BoolArray) -> "Parts":
+    def of(self, wanted: BoolArray) -> "CellPieces":
         """The pieces of some cells."""
         keep = wanted[self.cell]
-        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+        return CellPieces(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
 
-    def only(self, rows: IntArray) -> "Parts":
+    def only(self, rows: IntArray) -> "CellPieces":
         """The pieces of some cells, which are numbered anew in this order (ascending)."""
         number = np.full(self.cells, -1)
         number[rows] = np.arange(len(rows))
         keep = np.flatnonzero(number[self.cell] >= 0)
-        return Parts(number[self.cell[keep]], self.twins[keep], self.people[keep], len(rows))
+        return CellPieces(number[self.cell[keep]], self.twins[keep], self.people[keep], len(rows))
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of columns, one row per piece, by cell."""
@@ -254,10 +254,10 @@ def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray
         if level.open_cells:
             up, down = level.needs()
             either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
-            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            sign = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
             # Levels ask for different things of one profile: the first level that wants something decides
             rows = np.flatnonzero(np.asarray((up | down).any(axis=1))[level.cell_of])
-            want[rows] = np.where(want[rows] == 0, pull[level.cell_of[rows]], want[rows])  # sums could cancel
+            want[rows] = np.where(want[rows] == 0, sign[level.cell_of[rows]], want[rows])  # sums could cancel
     if limits.sets:  # what is wanted of a set is wanted of its options, where nothing else is
         own, of_sets = want[:, : limits.options], want[:, limits.options :] @ limits.members.T
         return np.asarray(np.where(own == 0, of_sets, own))
@@ -269,6 +269,6 @@ def with_rest(want: FloatArray, reference: bool) -> FloatArray:
     return want if reference else np.column_stack([want, np.zeros(len(want))])
 
 
-def direction(want: FloatArray, reference: bool) -> FloatArray:
-    """What is wanted per listed option as a pull on the variables."""
+def coefficients_of_variables(want: FloatArray, reference: bool) -> FloatArray:
+    """Coefficients of listed options as those of the variables: an option that is the rest is N less the others."""
     return np.asarray((want[:, :-1] - want[:, -1:] if reference else want).ravel())

@@ -132,8 +132,8 @@ class Claim:
 class IntervalCertificate:
     """All claims, about files that are named with their hashes.
 
-    Variables are numbered `profile * free + option`, rows as the files give them in the order of `sources`. A table
-    holds its counts other than zero by variable.
+    Variables are numbered `profile * n_free_options + option`, rows as the files give them in the order of
+    `sources`. A table holds its counts other than zero by variable.
     """
 
     sources: Annotated[tuple[SourceFile, ...], Field(validation_alias="files")]

@@ -37,7 +37,7 @@ WIDE = 500
 
 
 def certify(
-    known: System,
+    system: System,
     limits: Limits,
     progress: Progress = no_progress,
     quick: bool = False,
@@ -47,7 +47,7 @@ def certify(
     same: tuple[System, IntArray] | None = None,
     cells: Callable[[SliceRanges], list[Level]] | None = None,
 ) -> Proof:
-    """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
+    """Decide whether any cell of `system` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
     as with a certificate, are checked by addition and spare the search for others. What is `excused` (which
@@ -56,34 +56,34 @@ def certify(
     slices, given with the place there of every profile, states the cells to look at, or `cells` gives them, those
     of profiles first; a few programs look for a disclosed one before all else, unless tables are given.
     """
-    ranges = slice_ranges(known)
-    checked = levels(known, ranges, limits, bounded=quick) if cells is None else cells(ranges)
+    ranges = slice_ranges(system)
+    checked = levels(system, ranges, limits, bounded=quick) if cells is None else cells(ranges)
     if same is not None:
         other, order = same
         checked[1:] = [level.reordered(order) for level in levels(other, slice_ranges(other), limits)[1:]]
     for level in checked:
         for members, options in excused:
             level.excuse(members, options)
-    task = Certifying(known, given, progress, checked, limits, most_linear)
+    task = Certifying(system, given, progress, checked, limits, most_linear)
     tighten(task)
-    exposed = _exposed(known, checked)
+    exposed = _exposed(system, checked)
     if quick:
         sizes = _sizes(checked) if exposed else {}
         return Proof(exposed, sizes, undecided=0 if exposed else 1)
     if exposed:
         return Proof(exposed, _sizes(checked))
-    if same is not None and not given and program_budget(known):
-        probe(known, checked, task.program, task.tables)
-        if exposed := _exposed(known, checked):
+    if same is not None and not given and program_budget(system):
+        probe(system, checked, task.program, task.tables)
+        if exposed := _exposed(system, checked):
             return Proof(exposed, _sizes(checked))
     attain(task)
     undecided = task.open - task.linear
     return Proof(
-        exposed=_exposed(known, checked),
+        exposed=_exposed(system, checked),
         checked=_sizes(checked),
         linear=task.linear,
         undecided=undecided,
-        doubtful=_doubtful(known, task) if undecided else (),
+        doubtful=_doubtful(system, task) if undecided else (),
         tables=tuple(task.tables),
     )
 
@@ -96,28 +96,30 @@ def _sizes(checked: list[Level]) -> dict[str, int]:
     }
 
 
-def _exposed(known: System, checked: list[Level]) -> tuple[Exposed, ...]:
-    return _worst_first([cell for level in checked for cell in _described(known, level, level.exposed())])
+def _exposed(system: System, checked: list[Level]) -> tuple[Exposed, ...]:
+    return _worst_first([cell for level in checked for cell in _described(system, level, level.exposed())])
 
 
-def _doubtful(known: System, task: Certifying) -> tuple[Exposed, ...]:
+def _doubtful(system: System, task: Certifying) -> tuple[Exposed, ...]:
     """Some cells that nothing cleared: those that programs were tried for first, then those with most people."""
     tried = []
     for level, cell, column in task.failed:
         chosen = np.zeros(level.lower.shape, dtype=bool)
         chosen[cell, column] = True
-        tried += _described(known, level, chosen)
-    cells = [cell for level in task.levels for cell in _described(known, level, np.logical_or(*level.needs()), most=20)]
+        tried += _described(system, level, chosen)
+    cells = [
+        cell for level in task.levels for cell in _described(system, level, np.logical_or(*level.needs()), most=20)
+    ]
     return tuple(dict.fromkeys([*tried, *_worst_first(cells)]))[:20]
 
 
-def _described(known: System, level: Level, chosen: BoolArray, most: int | None = None) -> list[Exposed]:
+def _described(system: System, level: Level, chosen: BoolArray, most: int | None = None) -> list[Exposed]:
     """Cells and options with what is known of them, those with most people first."""
     places = sorted(np.argwhere(chosen).tolist(), key=lambda place: -level.people[place[0]])
-    count = len(known.options)
+    count = len(system.options)
     return [
         Exposed(
-            labels(known, level, cell),
+            labels(system, level, cell),
             option,
             int(level.people[cell]),
             int(level.outer_lower[cell, option]),
@@ -134,7 +136,7 @@ def _worst_first(exposed: list[Exposed]) -> tuple[Exposed, ...]:
 
 
 def certify_pooled(
-    known: System,
+    system: System,
     tables: Sequence[PublishedTable],
     onlooker: Onlooker,
     limits: Limits,
@@ -142,39 +144,41 @@ def certify_pooled(
     given: Sequence[IntArray] = (),
     most_linear: int | None = None,
 ) -> Proof:
-    """What `certify` says of `known`, the system of `tables`, searched with suppressed groups of each axis as one.
+    """What `certify` says of `system`, that of `tables`, searched with suppressed groups of each axis as one.
 
-    Witnesses, those `given` and those of the proof, are tables of `known`.
+    Witnesses, those `given` and those of the proof, are tables of `system`.
     """
-    fewer = pooled(tables, dict(zip(known.axes, known.categories, strict=True)))
-    merged = known if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
-    if merged is known or merged.free != known.free:
-        return certify(known, limits, progress, given=given, most_linear=most_linear)
-    order = _places(known, merged)
+    fewer = pooled(tables, dict(zip(system.axes, system.categories, strict=True)))
+    merged = system if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
+    if merged is system or merged.n_free_options != system.n_free_options:
+        return certify(system, limits, progress, given=given, most_linear=most_linear)
+    order = _places(system, merged)
     # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.
     if order is None:
-        return certify(known, limits, progress, given=given, most_linear=most_linear)
-    carried = [counts.reshape(-1, known.free)[order].ravel() for counts in given if counts.shape == known.low.shape]
+        return certify(system, limits, progress, given=given, most_linear=most_linear)
+    carried = [
+        counts.reshape(-1, system.n_free_options)[order].ravel() for counts in given if counts.shape == system.low.shape
+    ]
     # Wide axes are searched by programs of their own, which know the slices of the system only.
-    wide = len(known.blocks) and int(known.blocks.max()) > WIDE
-    same = None if wide else (known, order)
+    wide = len(system.blocks) and int(system.blocks.max()) > WIDE
+    same = None if wide else (system, order)
     proof = certify(merged, limits, progress, given=carried, most_linear=most_linear, same=same)
     witnesses = []
     for counts in proof.tables:
-        back = np.empty_like(counts).reshape(-1, known.free)
-        back[order] = counts.reshape(-1, merged.free)
+        back = np.empty_like(counts).reshape(-1, system.n_free_options)
+        back[order] = counts.reshape(-1, merged.n_free_options)
         witnesses.append(back.ravel())
     if wide:
-        return certify(known, limits, progress, given=witnesses, most_linear=most_linear)
+        return certify(system, limits, progress, given=witnesses, most_linear=most_linear)
     return replace(proof, tables=tuple(witnesses))
 
 
-def _places(known: System, merged: System) -> IntArray | None:
-    """The place in `known` of every profile of `merged`, or nothing if the two do not have the same profiles."""
-    if set(known.axes) != set(merged.axes) or len(known.codes) != len(merged.codes):
+def _places(system: System, merged: System) -> IntArray | None:
+    """The place in `system` of every profile of `merged`, or nothing if the two do not have the same profiles."""
+    if set(system.axes) != set(merged.axes) or len(system.codes) != len(merged.codes):
         return None
     columns = []
-    for axis, names in zip(known.axes, known.categories, strict=True):
+    for axis, names in zip(system.axes, system.categories, strict=True):
         column, index = merged.axes.index(axis), {name: code for code, name in enumerate(names)}
         codes = np.array([index.get(name, -1) for name in merged.categories[column]], dtype=np.int64)
         columns.append(codes[merged.codes[:, column]])
@@ -182,7 +186,7 @@ def _places(known: System, merged: System) -> IntArray | None:
     if (named < 0).any():
         return None
     # One call for both: where keys would overflow, they are numbered, and must be numbered alike.
-    keys = row_keys(np.concatenate([known.codes, named]), [len(names) for names in known.categories])
+    keys = row_keys(np.concatenate([system.codes, named]), [len(names) for names in system.categories])
     ours, theirs = keys[: len(named)], keys[len(named) :]
     places = np.argsort(ours)[np.argsort(np.argsort(theirs))]
     return places if (ours[places] == theirs).all() else None

@@ -50,9 +50,9 @@ class CountChange:
 class Changes:
     """Programs for changes of tables of one system with counts from `low` to `high`."""
 
-    def __init__(self, known: System, low: IntArray, high: IntArray, generator: Generator) -> None:
-        matrix, self.lower, self.upper = joint_rows(known)
-        self.known, self.low, self.high, self.generator = known, low, high, generator
+    def __init__(self, system: System, low: IntArray, high: IntArray, generator: Generator) -> None:
+        matrix, self.lower, self.upper = joint_rows(system)
+        self.system, self.low, self.high, self.generator = system, low, high, generator
         self.rows, self.columns = sparse.csr_array(matrix), sparse.csc_array(matrix)
         self.loose = low < high
         self.tried = 0
@@ -73,20 +73,20 @@ class Changes:
 
     def _part(self, aim: Aim, size: int) -> IntArray:
         """Variables that may change: those of the aim, of profiles that share a slice with it, and others."""
-        free = self.known.free
+        free = self.system.n_free_options
         if 2 * size >= int(self.loose.sum()):
             return np.flatnonzero(self.loose)
         own = np.unique(aim.places // free)
         if len(own) > size // 4:
             own = np.sort(self.generator.choice(own, size // 4, replace=False))
         chosen = [own]
-        blocks = self.known.blocks
+        blocks = self.system.blocks
         for block in blocks:
             near = np.flatnonzero(np.isin(block, block[own]))
             most = max(size // (4 * len(blocks)), 2)
             chosen.append(near if len(near) <= most else self.generator.choice(near, most, replace=False))
         chosen.append(
-            self.generator.choice(len(self.known.codes), min(size // 2, len(self.known.codes)), replace=False)
+            self.generator.choice(len(self.system.codes), min(size // 2, len(self.system.codes)), replace=False)
         )
         profiles = np.unique(np.concatenate(chosen))
         variables = (profiles[:, None] * free + np.arange(free)).ravel()
@@ -125,10 +125,10 @@ class Changes:
         moved[part] += np.rint(values[: len(part)] - values[len(part) :]).astype(np.int64)
         reached = int(moved[aim.places].sum())
         is_reached = reached <= aim.goal if aim.at_most else reached >= aim.goal
-        return CountChange(moved if is_reached and self.known.admits(moved) else None)
+        return CountChange(moved if is_reached and self.system.admits(moved) else None)
 
 
-def aims_of(known: System, level: Level, cell: int, column: int) -> list[tuple[Aim, bool]]:
+def aims_of(system: System, level: Level, cell: int, column: int) -> list[tuple[Aim, bool]]:
     """What would clear a cell in one column, each with whether it asks for a higher count of that column.
 
     If the cell needs a higher, or a lower, count, there is one way; if it is only known too closely, there are two.
@@ -139,7 +139,7 @@ def aims_of(known: System, level: Level, cell: int, column: int) -> list[tuple[A
     if shown:  # wider than the tolerance, and not beyond a limit
         least = max(least, int(level.lower[cell, column]) + tolerance + 1)
         most = min(most, int(level.upper[cell, column]) - tolerance - 1)
-    places, sign, offset = summed(known, level, cell, column)
+    places, sign, offset = summed(system, level, cell, column)
     aims = []
     for wanted, goal, ends, higher in ((up, least, level.outer_upper, True), (down, most, level.outer_lower, False)):
         if not higher and not level.limits.has_floor[column]:
@@ -150,10 +150,10 @@ def aims_of(known: System, level: Level, cell: int, column: int) -> list[tuple[A
     return aims
 
 
-def summed(known: System, level: Level, cell: int, column: int) -> tuple[IntArray, int, int]:
+def summed(system: System, level: Level, cell: int, column: int) -> tuple[IntArray, int, int]:
     """The variables whose sum, times a sign and plus an offset, is the count of a cell in one column."""
-    profiles, free = level.members(cell), known.free
-    count = len(known.options)
+    profiles, free = level.members(cell), system.n_free_options
+    count = len(system.options)
     chosen = [column] if column < count else list(level.limits.sets[column - count])
     if all(option < free for option in chosen):
         return (profiles[:, None] * free + np.array(chosen)).ravel(), 1, 0

@@ -44,7 +44,7 @@ class ShownRange:
 
 
 def check_verdicts(
-    known: System,
+    system: System,
     stated: IntervalCertificate,
     by_role: Mapping[str, tuple[PublishedTable, ...]],
     evidence: Mapping[int, ShownRange],
@@ -59,14 +59,14 @@ def check_verdicts(
     for failure in target_failures(verdict.get("target")):
         raise Fault(failure)
     target = Target(**verdict["target"])
-    totals = stated_totals(known, (*by_role["table"], *by_role["fact"]))
-    limits = target.limits(totals, stated_population(known, by_role["roll"]) or sum(totals), known.options)
-    order = {name: rank for rank, name in enumerate(known.options)}
+    totals = stated_totals(system, (*by_role["table"], *by_role["fact"]))
+    limits = target.limits(totals, stated_population(system, by_role["roll"]) or sum(totals), system.options)
+    order = {name: rank for rank, name in enumerate(system.options)}
     claims = sorted(stated.claims, key=lambda c: (tuple(c.cell[axis] for axis in stated.target), order[c.option or ""]))
     cells = [claim.cell for claim in claims[:: len(order)]]
     ends = [(claim.lower.value, UNBOUNDED if claim.upper.value is None else claim.upper.value) for claim in claims]
     lower, upper = np.array(ends, dtype=np.int64).reshape(len(cells), len(order), 2).transpose(2, 0, 1)
-    people = _people(known, by_role["roll"], stated.target, cells)
+    people = _people(system, by_role["roll"], stated.target, cells)
     codes = limits.verdicts(lower, upper, people)[:, : len(order)]
     tally = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
     if tally != verdict.get("counts"):
@@ -87,13 +87,13 @@ def check_verdicts(
 
 
 def _people(
-    known: System, rolls: Sequence[PublishedTable], axes: tuple[str, ...], cells: Sequence[Mapping[str, str]]
+    system: System, rolls: Sequence[PublishedTable], axes: tuple[str, ...], cells: Sequence[Mapping[str, str]]
 ) -> IntArray | None:
     """How many people each cell has, where a roll states it."""
-    if known.people is not None:
-        entries = [(known.cell(profile), people) for profile, people in enumerate(known.people.tolist())]
+    if system.people is not None:
+        entries = [(system.cell(profile), people) for profile, people in enumerate(system.people.tolist())]
     else:
-        wide = (roll for roll in rolls if set(roll.axes) >= set(axes) and complete_total(roll, known.seen) is not None)
+        wide = (roll for roll in rolls if set(roll.axes) >= set(axes) and complete_total(roll, system.seen) is not None)
         roll = next(wide, None)
         if roll is None or any(len(group) > 1 for axis in axes for group in roll.groups[roll.axes.index(axis)]):
             return None
@@ -115,18 +115,18 @@ def check(
     by_role = {role: tuple(table for stated_role, table in tables if stated_role == role) for role in ROLES}
     # How far totals are apart follows from the files; a larger slack would make every interval wider than it is.
     slack = measured_slack(by_role["table"], 1.0)
-    known = build_system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), slack)
-    shape = (known.axes, known.categories, known.options, len(known.lower), known.size)
+    system = build_system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), slack)
+    shape = (system.axes, system.categories, system.options, len(system.lower), system.size)
     tallies = dict.fromkeys(("proved", "outer", "search", "unlimited"), 0)
     failures: list[str] = []
     try:
         if stated.slack != slack:
             raise Fault(f"it takes counts to be off by up to {stated.slack:,} (slack); the files say {slack:,}")
-        if not stated.target and known.axes:
+        if not stated.target and system.axes:
             raise Fault("its target names no axis, so it is about the total only and no cell is checked")
         if shape != (stated.axes, stated.categories, stated.options, stated.rows, stated.variables):
             raise Fault("the files have other axes, categories, options or rows than it says")
-        checker = Checker(known, stated)
+        checker = Checker(system, stated)
         evidence = {}
         for name, claim, target in checker.claims():
             evidence[id(claim)] = checker.evidence(target, claim)
@@ -136,7 +136,7 @@ def check(
                 except Fault as fault:
                     failures.append(f"{name}: {'upper' if upwards else 'lower'} end: {fault}")
         if not failures and stated.verdict is not None:
-            check_verdicts(known, stated, by_role, evidence)
+            check_verdicts(system, stated, by_role, evidence)
     except Fault as fault:
         failures.append(str(fault))
     return Verification(
@@ -175,54 +175,54 @@ class Functional:
 class Checker:
     """The rows of the files, the tables of the certificate, and the arithmetic."""
 
-    def __init__(self, known: System, stated: IntervalCertificate) -> None:
-        self.known, self.stated, self.rows = known, stated, known.rows
+    def __init__(self, system: System, stated: IntervalCertificate) -> None:
+        self.system, self.stated, self.rows = system, stated, system.rows
         self.tables = [self._table(number, dict(table)) for number, table in enumerate(stated.tables)]
-        limited = (known.upper < UNBOUNDED).astype(np.int64)
-        self.free_to_grow = (self.rows.T @ limited == 0) & (known.high >= UNBOUNDED)
-        self.people = np.zeros(len(known.codes), dtype=np.int64) if known.people is None else known.people
-        ends = (known.upper[known.upper < UNBOUNDED], known.lower, known.high[known.high < UNBOUNDED], self.people)
+        limited = (system.upper < UNBOUNDED).astype(np.int64)
+        self.free_to_grow = (self.rows.T @ limited == 0) & (system.high >= UNBOUNDED)
+        self.people = np.zeros(len(system.codes), dtype=np.int64) if system.people is None else system.people
+        ends = (system.upper[system.upper < UNBOUNDED], system.lower, system.high[system.high < UNBOUNDED], self.people)
         self.reach = sum(int(values.sum()) for values in ends) + 1
 
     def _table(self, number: int, table: Mapping[int, int]) -> IntArray:
         """A table as a vector, checked by addition."""
-        if max(table, default=0) >= self.known.size or sum(table.values()) >= UNBOUNDED:
+        if max(table, default=0) >= self.system.size or sum(table.values()) >= UNBOUNDED:
             raise Fault(f"table {number} counts what does not exist")
-        counts = np.zeros(self.known.size, dtype=np.int64)
+        counts = np.zeros(self.system.size, dtype=np.int64)
         counts[list(table)] = list(table.values())
-        if not self.known.admits(counts):
+        if not self.system.admits(counts):
             raise Fault(f"table {number} contradicts the files")
         return counts
 
     def claims(self) -> Iterator[tuple[str, Claim, Functional]]:
         """Every claim with its name and its functional; all cells and options must be there, once."""
-        known, axes = self.known, self.stated.target
-        if len(set(axes)) < len(axes) or not set(axes) <= set(known.axes):
+        system, axes = self.system, self.stated.target
+        if len(set(axes)) < len(axes) or not set(axes) <= set(system.axes):
             raise Fault("it is about axes that the files do not have")
-        columns = [known.axes.index(axis) for axis in axes]
+        columns = [system.axes.index(axis) for axis in axes]
         profiles: dict[tuple[int, ...], list[int]] = {}
-        for profile, codes in enumerate(known.codes[:, columns].tolist()):
+        for profile, codes in enumerate(system.codes[:, columns].tolist()):
             profiles.setdefault(tuple(codes), []).append(profile)
-        missing = {(cell, option) for cell in profiles for option in known.options}
-        codes_of = [{name: code for code, name in enumerate(known.categories[column])} for column in columns]
+        missing = {(cell, option) for cell in profiles for option in system.options}
+        codes_of = [{name: code for code, name in enumerate(system.categories[column])} for column in columns]
         for claim in self.stated.claims:
             name = claim_name(claim)
             cell = tuple(codes_of[a].get(claim.cell.get(axis, ""), -1) for a, axis in enumerate(axes))
-            option = claim.option if known.options != ("",) else "" if claim.option is None else None
+            option = claim.option if system.options != ("",) else "" if claim.option is None else None
             if len(claim.cell) != len(axes) or (cell, option) not in missing or option is None:
                 raise Fault(f"{name}: there is no such cell, or it is claimed twice")
             missing.discard((cell, option))
-            yield name, claim, self._functional(np.array(profiles[cell]), known.options.index(option))
+            yield name, claim, self._functional(np.array(profiles[cell]), system.options.index(option))
         if missing:
             cell, option = min(missing)
-            names = [known.categories[c][code] for c, code in zip(columns, cell, strict=True)]
+            names = [system.categories[c][code] for c, code in zip(columns, cell, strict=True)]
             raise Fault(f"{', '.join([*names, option]).strip(', ') or 'everybody'}: nothing is claimed about this cell")
 
     def _functional(self, profiles: IntArray, option: int) -> Functional:
-        known = self.known
-        if option < known.free and not (known.reference and option == len(known.options) - 1):
-            return Functional(profiles * known.free + option, 0, 1)
-        places = (profiles[:, None] * known.free + np.arange(known.free)).ravel()
+        system = self.system
+        if option < system.n_free_options and not (system.reference and option == len(system.options) - 1):
+            return Functional(profiles * system.n_free_options + option, 0, 1)
+        places = (profiles[:, None] * system.n_free_options + np.arange(system.n_free_options)).ravel()
         return Functional(places, int(self.people[profiles].sum()), -1)
 
     def evidence(self, target: Functional, claim: Claim) -> ShownRange:
@@ -263,28 +263,28 @@ class Checker:
 
     def limit(self, places: IntArray, way: int, dual: Dual) -> int:
         """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`."""
-        known, times = self.known, dual.denominator
+        system, times = self.system, dual.denominator
         size = times + sum(abs(n) for n in dual.rows.values()) + sum(abs(n) for n in dual.people.values())
         # Python integers where 64 bits might not do: a checker must not overflow, however odd the multipliers are.
         kind = np.int64 if size * self.reach < SAFE else object
-        rest = np.zeros(known.size, dtype=kind)
+        rest = np.zeros(system.size, dtype=kind)
         rest[places] = way * times
         value = 0
         for row, number in dual.rows.items():
-            if row >= len(known.lower) or (number > 0 and known.upper[row] >= UNBOUNDED):
+            if row >= len(system.lower) or (number > 0 and system.upper[row] >= UNBOUNDED):
                 raise Fault(f"its proof uses a limit that row {row} does not have")
-            value += number * int(known.upper[row] if number > 0 else known.lower[row])
+            value += number * int(system.upper[row] if number > 0 else system.lower[row])
             inside = slice(self.rows.indptr[row], self.rows.indptr[row + 1])
             rest[self.rows.indices[inside]] -= number * self.rows.data[inside].astype(kind)
         for profile, number in dual.people.items():
-            if known.people is None or profile >= len(known.people) or number < 0:
+            if system.people is None or profile >= len(system.people) or number < 0:
                 raise Fault(f"its proof uses people of profile {profile} in a way that is not allowed")
-            value += number * int(known.people[profile])
-            rest[profile * known.free : (profile + 1) * known.free] -= number
+            value += number * int(system.people[profile])
+            rest[profile * system.n_free_options : (profile + 1) * system.n_free_options] -= number
         above = rest > 0
-        if (known.high[above] >= UNBOUNDED).any():
+        if (system.high[above] >= UNBOUNDED).any():
             raise Fault("its proof leaves a count without limit")
-        ends = np.where(above, known.high, known.low).astype(kind)
+        ends = np.where(above, system.high, system.low).astype(kind)
         used = np.flatnonzero(rest)
         # Weak duality, by addition: any multipliers give a valid limit, good ones a sharp one.
         return int(value + int((rest[used] * ends[used]).sum())) // times

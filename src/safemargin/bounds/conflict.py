@@ -33,18 +33,18 @@ def explained(
     if isinstance(error, MismatchError):
         return error
     try:
-        known = build_system(tables, onlooker, slack, check=False, conclude=False)
+        system = build_system(tables, onlooker, slack, check=False, conclude=False)
     except ContradictionError:
         return error
-    conflicting = conflict(known)
+    conflicting = conflict(system)
     if conflicting is None:
-        return error if _narrowed(known, _all(known)) else ContradictionError(FRACTIONS)
-    facts = [_words(known, row) for row in conflicting.rows.tolist()]
+        return error if _narrowed(system, _all(system)) else ContradictionError(FRACTIONS)
+    facts = [_words(system, row) for row in conflicting.rows.tolist()]
     axes = tuple(dict.fromkeys(axis for table in (*tables, *onlooker.facts) for axis in table.axes))
     roll = joint_roll(onlooker.roll, axes)
     if roll is not None:
         facts = facts[: EFFORT.conflict_named] + _of_roll(
-            known, roll.name, conflicting, max(EFFORT.conflict_named - len(facts), 1)
+            system, roll.name, conflicting, max(EFFORT.conflict_named - len(facts), 1)
         )
     more = (
         f" and {len(conflicting.rows) - EFFORT.conflict_named} more"
@@ -52,77 +52,77 @@ def explained(
         else ""
     )
     named = "; ".join(facts if roll is not None else facts[: EFFORT.conflict_named])
-    unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(known, conflicting) else ""
+    unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(system, conflicting) else ""
     return ContradictionError(f"these facts cannot all hold: {named}{more}{unlisted}")
 
 
-def conflict(known: System) -> Conflict | None:
+def conflict(system: System) -> Conflict | None:
     """Facts of which no proper part contradicts itself but all together do; none if real-valued tables satisfy all.
 
     Beyond `MOST_TO_FILTER` caps these are only those of a proof, and some may not be needed.
     """
-    alone = _one_row(known)
+    alone = _one_row(system)
     if alone is not None:
         return alone
-    whole = _all(known)
-    suspects = _narrowed(known, whole)
+    whole = _all(system)
+    suspects = _narrowed(system, whole)
     if suspects is None or len(suspects.rows) > EFFORT.conflict_rows:
         return None
     starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
     if len(whole.rows) <= EFFORT.conflict_reordered:
         starts += [whole.rows[::-1], whole.rows]
-    conflicts = [_filtered(known, replace(whole, rows=rows)) for rows in starts]
+    conflicts = [_filtered(system, replace(whole, rows=rows)) for rows in starts]
     return min(conflicts, key=lambda each: (len(each), each.rows.tolist()))
 
 
-def _all(known: System) -> Conflict:
-    return Conflict(np.arange(len(known.lower)), np.arange(0 if known.people is None else len(known.people)))
+def _all(system: System) -> Conflict:
+    return Conflict(np.arange(len(system.lower)), np.arange(0 if system.people is None else len(system.people)))
 
 
-def _one_row(known: System) -> Conflict | None:
+def _one_row(system: System) -> Conflict | None:
     """The row that the fewest caps contradict by themselves."""
-    if known.people is None:
+    if system.people is None:
         return None
-    room = known.high.reshape(-1, known.free) > 0
+    room = system.high.reshape(-1, system.n_free_options) > 0
     best: Conflict | None = None
-    for weights in np.unique(known.weights, axis=0):
+    for weights in np.unique(system.weights, axis=0):
         open_ = (room & (weights > 0)).any(axis=1)
-        most = known.slices @ np.where(open_, known.people, 0)
-        alike = (known.weights == weights).all(axis=1)
-        for row in np.flatnonzero(alike & (most[known.slice_of] < known.lower)).tolist():
-            inside = _slice(known, row)
+        most = system.slices @ np.where(open_, system.people, 0)
+        alike = (system.weights == weights).all(axis=1)
+        for row in np.flatnonzero(alike & (most[system.slice_of] < system.lower)).tolist():
+            inside = _slice(system, row)
             candidate = Conflict(np.array([row]), inside[open_[inside]])
             best = candidate if best is None or len(candidate) < len(best) else best
     return best
 
 
-def _filtered(known: System, facts: Conflict) -> Conflict:
+def _filtered(system: System, facts: Conflict) -> Conflict:
     """Take out one fact after the other, rows first, wherever the others still contradict each other."""
     for row in facts.rows.tolist():
         if row in facts.rows:
-            narrowed = _narrowed(known, replace(facts, rows=facts.rows[facts.rows != row]))
+            narrowed = _narrowed(system, replace(facts, rows=facts.rows[facts.rows != row]))
             facts = facts if narrowed is None else replace(facts, rows=narrowed.rows)
-    facts = _narrowed(known, facts) or facts
+    facts = _narrowed(system, facts) or facts
     caps = facts.caps.tolist() if len(facts.caps) <= EFFORT.conflict_rows else []
     for cap in caps:
         if cap in facts.caps:
-            facts = _narrowed(known, replace(facts, caps=facts.caps[facts.caps != cap])) or facts
+            facts = _narrowed(system, replace(facts, caps=facts.caps[facts.caps != cap])) or facts
     return Conflict(np.sort(facts.rows), np.sort(facts.caps))
 
 
-def _narrowed(known: System, facts: Conflict) -> Conflict | None:
+def _narrowed(system: System, facts: Conflict) -> Conflict | None:
     """Some of `facts` that contradict each other, or none if they do not: those that a proof uses."""
-    used = _proof(known, facts)
+    used = _proof(system, facts)
     if used is None or len(used) == len(facts):
         return used
-    return used if _proof(known, used) is not None else facts
+    return used if _proof(system, used) is not None else facts
 
 
-def _proof(known: System, facts: Conflict) -> Conflict | None:
+def _proof(system: System, facts: Conflict) -> Conflict | None:
     """The facts with a price in the program that breaks rows as little as possible, or none if none need break."""
-    rows = known.rows[facts.rows]
+    rows = system.rows[facts.rows]
     columns = np.unique(rows.indices)
-    profiles = columns // known.free
+    profiles = columns // system.n_free_options
     caps = facts.caps[np.isin(facts.caps, profiles)]
     count, capped = len(facts.rows), np.flatnonzero(np.isin(profiles, caps))
     cap_rows = np.searchsorted(caps, profiles[capped])
@@ -130,10 +130,10 @@ def _proof(known: System, facts: Conflict) -> Conflict | None:
     slack = sparse.vstack([sparse.identity(count), sparse.csc_array((len(caps), count))])
     matrix = sparse.csc_array(sparse.hstack([sparse.vstack([rows[:, columns], shared]), slack, -slack]))
     cost = np.r_[np.zeros(len(columns)), np.ones(2 * count)]
-    high = np.r_[_ceilings(known)[columns], np.full(2 * count, np.inf)]
-    people = np.zeros(0, dtype=np.int64) if known.people is None else known.people[caps]
-    least = np.r_[known.lower[facts.rows], np.zeros(len(caps))].astype(float)
-    most = limits(np.r_[known.upper[facts.rows], people])
+    high = np.r_[_ceilings(system)[columns], np.full(2 * count, np.inf)]
+    people = np.zeros(0, dtype=np.int64) if system.people is None else system.people[caps]
+    least = np.r_[system.lower[facts.rows], np.zeros(len(caps))].astype(float)
+    most = limits(np.r_[system.upper[facts.rows], people])
     if not count:
         return None
     solver = solver_of(Form(matrix, cost, np.zeros(len(cost)), high, least, most))
@@ -146,54 +146,54 @@ def _proof(known: System, facts: Conflict) -> Conflict | None:
     return Conflict(facts.rows[priced[:count]], caps[priced[count:]])
 
 
-def _ceilings(known: System) -> np.ndarray:
+def _ceilings(system: System) -> np.ndarray:
     """Ceilings that are no entry of a roll: 0 where a table lists no cell."""
-    return np.where(known.high == 0, 0.0, np.inf) if known.people is not None else limits(known.high)
+    return np.where(system.high == 0, 0.0, np.inf) if system.people is not None else limits(system.high)
 
 
-def _needs_unlisted(known: System, conflicting: Conflict) -> bool:
+def _needs_unlisted(system: System, conflicting: Conflict) -> bool:
     """Whether the facts contradict each other only because cells that a table does not list are empty."""
-    if (known.high > 0).all():
+    if (system.high > 0).all():
         return False
-    high = np.full(known.size, UNBOUNDED) if known.people is None else np.repeat(known.people, known.free)
-    return _proof(replace(known, high=high), conflicting) is None
+    high = np.full(system.size, UNBOUNDED) if system.people is None else np.repeat(system.people, system.n_free_options)
+    return _proof(replace(system, high=high), conflicting) is None
 
 
-def _slice(known: System, row: int) -> IntArray:
+def _slice(system: System, row: int) -> IntArray:
     """The profiles that a row adds up."""
-    number = int(known.slice_of[row])
-    inside: IntArray = known.slices.indices[known.slices.indptr[number] : known.slices.indptr[number + 1]].astype(
+    number = int(system.slice_of[row])
+    inside: IntArray = system.slices.indices[system.slices.indptr[number] : system.slices.indptr[number + 1]].astype(
         np.int64
     )
     return np.sort(inside)
 
 
-def _words(known: System, row: int) -> str:
-    table, entry = known.sources[row]
+def _words(system: System, row: int) -> str:
+    table, entry = system.sources[row]
     low, high = int(table.lower[entry]), int(table.upper[entry])
     value = f"= {low}" if low == high else f"at least {low}" if high >= UNBOUNDED else f"from {low} to {high}"
-    return f"{known.explain(row)} {value}{' people' if table.is_roll else ''}"
+    return f"{system.explain(row)} {value}{' people' if table.is_roll else ''}"
 
 
-def _of_roll(known: System, name: str, conflicting: Conflict, most: int) -> list[str]:
+def _of_roll(system: System, name: str, conflicting: Conflict, most: int) -> list[str]:
     """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in."""
-    assert known.people is not None
+    assert system.people is not None
     nobody = [
-        f"{name} ({cell_text(known.sources[row][0].cell(known.sources[row][1]))}) = 0 people"
+        f"{name} ({cell_text(system.sources[row][0].cell(system.sources[row][1]))}) = 0 people"
         for row in conflicting.rows.tolist()
-        if not len(_slice(known, row))
+        if not len(_slice(system, row))
     ]
     if len(conflicting.caps) <= most:
-        return nobody + list(_entries(known, name, conflicting.caps))
-    total = int(known.people[conflicting.caps].sum())
+        return nobody + list(_entries(system, name, conflicting.caps))
+    total = int(system.people[conflicting.caps].sum())
     for row in conflicting.rows.tolist():
-        if np.array_equal(_slice(known, row), np.sort(conflicting.caps)):
-            table, entry = known.sources[row]
+        if np.array_equal(_slice(system, row), np.sort(conflicting.caps)):
+            table, entry = system.sources[row]
             return [*nobody, f"{name} ({cell_text(table.cell(entry))}) = {total} people"]
     return [*nobody, f"{name} ({len(conflicting.caps)} entries) = {total} people"]
 
 
-def _entries(known: System, name: str, caps: IntArray) -> Iterator[str]:
-    assert known.people is not None
+def _entries(system: System, name: str, caps: IntArray) -> Iterator[str]:
+    assert system.people is not None
     for cap in caps.tolist():
-        yield f"{name} ({cell_text(known.cell(cap))}) = {known.people[cap]} people"
+        yield f"{name} ({cell_text(system.cell(cap))}) = {system.people[cap]} people"

@@ -113,7 +113,7 @@ class StatedFigures:
         """Per option, if a table states it."""
         return totals_of(self.tables, self.options)
 
-    def parts(self, axes: tuple[str, ...]) -> list[CountedGroups]:
+    def counted_groups(self, axes: tuple[str, ...]) -> list[CountedGroups]:
         """The groups of every table by these axes."""
         known: dict[tuple[str, ...], list[CountedGroups]] = self.__dict__.setdefault("_parts", {})
         if axes not in known:
@@ -192,7 +192,7 @@ def changes_of_groups(
         turnover = past.turnover(past.axes[0], None, first, second)
         yield (), None, _sides(turnover, now.total - then.total, slack) is None
     for axes in dict.fromkeys(table.axes for table in tables if table.axes and past.knows(table.axes)):
-        for after, before in product(now.parts(axes), then.parts(axes)[-1:]):
+        for after, before in product(now.counted_groups(axes), then.counted_groups(axes)[-1:]):
             for group, change in _changes_of_parts(after, before):
                 is_refuted = False
                 if change is not None:
@@ -224,7 +224,7 @@ def differences(
         if (kind := past.kinds[cycle]) not in known:
             known[kind] = [
                 (union, _with_sets(side, limits), outside)
-                for before in _earlier(past, cycle, options).parts(tuple(axis.split(CROSS)))
+                for before in _earlier(past, cycle, options).counted_groups(tuple(axis.split(CROSS)))
                 for union, side in _sides_of_unions(axis, parts, before, past, cycle, slack)
                 for outside in [_unsafe(side, limits)]
             ]

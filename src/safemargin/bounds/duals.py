@@ -26,7 +26,7 @@ SAFE = 2**62
 
 
 @dataclass(frozen=True)
-class Goal:
+class DualObjective:
     """`way * sum(x[places])`, to be limited from above by `wanted`; `way` is 1 or -1."""
 
     places: IntArray
@@ -42,52 +42,54 @@ class UpperLimit:
     dual: Dual
 
 
-def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> Goal:
+def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> DualObjective:
     """What has to be limited for one end of one target."""
     a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
     way = int(targets.sign[target]) * (1 if upwards else -1)
     offset = int(targets.offset[target])
-    return Goal(np.asarray(targets.matrix.indices[a:b], dtype=np.int64), way, end - offset if upwards else offset - end)
+    return DualObjective(
+        np.asarray(targets.matrix.indices[a:b], dtype=np.int64), way, end - offset if upwards else offset - end
+    )
 
 
 class Facts:
     """The rows of a system, ready to be weighed; what a certificate may use and nothing else."""
 
-    def __init__(self, known: System) -> None:
-        self.known, self.rows = known, known.rows
-        self.shared = known.people is not None and known.free > 1
+    def __init__(self, system: System) -> None:
+        self.system, self.rows = system, system.rows
+        self.shared = system.people is not None and system.n_free_options > 1
         self.by_variable = sparse.csr_array(self.rows.T)
-        self.limited = known.upper < UNBOUNDED
-        self.capped = known.high < UNBOUNDED
+        self.limited = system.upper < UNBOUNDED
+        self.capped = system.high < UNBOUNDED
         self.deepest = int(np.diff(self.by_variable.indptr).max(initial=0)) + 2
-        caps = int(known.high[self.capped].sum()) + (0 if known.people is None else int(known.people.sum()))
-        self.reach = caps + int(known.upper[self.limited].sum()) + int(known.lower.sum()) + 1
+        caps = int(system.high[self.capped].sum()) + (0 if system.people is None else int(system.people.sum()))
+        self.reach = caps + int(system.upper[self.limited].sum()) + int(system.lower.sum()) + 1
 
-    def limit(self, goal: Goal, dual: Dual) -> int | None:
+    def limit(self, goal: DualObjective, dual: Dual) -> int | None:
         """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
-        known, times = self.known, dual.denominator
+        system, times = self.system, dual.denominator
         top = max(times, _largest(dual.rows), _largest(dual.people))
         # No sum below can leave 64 bits; if one could, the caller takes another dual.
         if top * self.deepest * self.reach >= SAFE:
             return None
         value = 0
-        rest = np.zeros(known.size, dtype=np.int64)
+        rest = np.zeros(system.size, dtype=np.int64)
         rest[goal.places] = goal.way * times
         for row, number in dual.rows.items():
-            end = int(known.upper[row] if number > 0 else known.lower[row])
+            end = int(system.upper[row] if number > 0 else system.lower[row])
             if end >= UNBOUNDED:
                 return None
             value += number * end
             a, b = self.rows.indptr[row], self.rows.indptr[row + 1]
             rest[self.rows.indices[a:b]] -= number * self.rows.data[a:b]
         for profile, number in dual.people.items():
-            assert known.people is not None
-            value += number * int(known.people[profile])
-            rest[profile * known.free : (profile + 1) * known.free] -= number
+            assert system.people is not None
+            value += number * int(system.people[profile])
+            rest[profile * system.n_free_options : (profile + 1) * system.n_free_options] -= number
         above = rest > 0
         if (above & ~self.capped).any():
             return None
-        value += int((rest[above] * known.high[above]).sum()) + int((rest[~above] * known.low[~above]).sum())
+        value += int((rest[above] * system.high[above]).sum()) + int((rest[~above] * system.low[~above]).sum())
         # Rounding down is valid: the counts, and so the goal, are integers (a Chvatal-Gomory cut of rank 1).
         return value // times
 
@@ -96,21 +98,21 @@ class Facts:
         a, b = self.by_variable.indptr[variable], self.by_variable.indptr[variable + 1]
         rows = self.by_variable.indices[a:b]
         rows = rows[self.limited[rows]]
-        return np.asarray(rows[np.argsort(self.known.upper[rows], kind="stable")], dtype=np.int64)
+        return np.asarray(rows[np.argsort(self.system.upper[rows], kind="stable")], dtype=np.int64)
 
 
 class Shortcuts:
     """Proofs without a program: caps, one row, or one row less the ceilings of its other cells."""
 
     def __init__(self, facts: Facts) -> None:
-        self.facts, known = facts, facts.known
-        self.best = np.full(known.size, -1, dtype=np.int64)
-        self.ceiling = known.high.copy()
-        order = np.argsort(-known.upper, kind="stable")
+        self.facts, system = facts, facts.system
+        self.best = np.full(system.size, -1, dtype=np.int64)
+        self.ceiling = system.high.copy()
+        order = np.argsort(-system.upper, kind="stable")
         for row in order[facts.limited[order]].tolist():  # the least is written last
             inside = facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]
-            lower = inside[self.ceiling[inside] > known.upper[row]]
-            self.ceiling[lower], self.best[lower] = known.upper[row], row
+            lower = inside[self.ceiling[inside] > system.upper[row]]
+            self.ceiling[lower], self.best[lower] = system.upper[row], row
         self.unlimited = self._per_row((self.ceiling >= UNBOUNDED).astype(np.int64))
         self.sums = self._per_row(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling))
         self.lengths = np.diff(facts.rows.indptr)
@@ -118,7 +120,7 @@ class Shortcuts:
     def _per_row(self, values: IntArray) -> IntArray:
         return np.asarray(self.facts.rows @ values, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> UpperLimit | None:
+    def prove(self, goal: DualObjective) -> UpperLimit | None:
         """The best proof of this kind."""
         best: UpperLimit | None = None
         for dual in self._from_above(goal) if goal.way > 0 else self._from_below(goal):
@@ -129,35 +131,35 @@ class Shortcuts:
                     break
         return best
 
-    def _around(self, goal: Goal) -> IntArray:
+    def _around(self, goal: DualObjective) -> IntArray:
         """Rows that all variables of the goal stand in."""
         touched = self.facts.by_variable[goal.places].indices
         rows, times = np.unique(touched, return_counts=True)
         return np.asarray(rows[times == len(goal.places)], dtype=np.int64)
 
-    def _from_above(self, goal: Goal) -> Iterator[Dual]:
-        known = self.facts.known
+    def _from_above(self, goal: DualObjective) -> Iterator[Dual]:
+        system = self.facts.system
         rows = self._around(goal)
         rows = rows[self.facts.limited[rows]]
         if len(rows):
-            yield Dual(1, {int(rows[np.argmin(known.upper[rows])]): 1})
+            yield Dual(1, {int(rows[np.argmin(system.upper[rows])]): 1})
         if self.facts.shared:
-            yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // known.free).tolist(), 1))
+            yield Dual(1, {}, dict.fromkeys(np.unique(goal.places // system.n_free_options).tolist(), 1))
         yield self._ceilings(goal.places, {})
 
-    def _from_below(self, goal: Goal) -> Iterator[Dual]:
-        known = self.facts.known
+    def _from_below(self, goal: DualObjective) -> Iterator[Dual]:
+        system = self.facts.system
         yield Dual()
         touched, times = np.unique(self.facts.by_variable[goal.places].indices, return_counts=True)
         inside = touched[times == self.lengths[touched]]
         if len(inside):
-            yield Dual(1, {int(inside[np.argmax(known.lower[inside])]): -1})
+            yield Dual(1, {int(inside[np.argmax(system.lower[inside])]): -1})
         goal_ceiling = int(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling)[goal.places].sum())
         loose = int((self.ceiling[goal.places] >= UNBOUNDED).sum())
         rows = touched[times == len(goal.places)]
         rows = rows[self.unlimited[rows] <= loose]
         if len(rows):
-            row = int(rows[np.argmax(known.lower[rows] - (self.sums[rows] - goal_ceiling))])
+            row = int(rows[np.argmax(system.lower[rows] - (self.sums[rows] - goal_ceiling))])
             a, b = self.facts.rows.indptr[row], self.facts.rows.indptr[row + 1]
             others = np.setdiff1d(self.facts.rows.indices[a:b], goal.places)
             yield self._ceilings(others, {row: -1})
@@ -175,13 +177,13 @@ class DualProgram:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.solver = solver_of(form_of(joint_rows(facts.known), facts.known.low, facts.known.high), PRIMAL)
+        self.solver = solver_of(form_of(joint_rows(facts.system), facts.system.low, facts.system.high), PRIMAL)
         self.last = np.zeros(0, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> tuple[UpperLimit | None, FloatArray | None]:
+    def prove(self, goal: DualObjective) -> tuple[UpperLimit | None, FloatArray | None]:
         """The best proof that rounded duals give, and the table where the program has its optimum."""
         places = np.unique(np.r_[self.last, goal.places]).astype(np.int32)
-        cost = np.zeros(self.facts.known.size)
+        cost = np.zeros(self.facts.system.size)
         cost[goal.places] = -goal.way
         self.solver.changeColsCost(len(places), places, cost[places])
         self.last = goal.places
@@ -215,7 +217,7 @@ class DualProgram:
             yield self._dual(used, np.rint(values * denominator).astype(np.int64), denominator)
 
     def _dual(self, used: IntArray, numbers: IntArray, denominator: int) -> Dual:
-        count = len(self.facts.known.lower)
+        count = len(self.facts.system.lower)
         rows, people = {}, {}
         for row, number in zip(used.tolist(), numbers.tolist(), strict=True):
             if row >= count:
@@ -225,10 +227,10 @@ class DualProgram:
                 rows[row] = number
         return Dual(denominator, rows, people)
 
-    def _mended(self, goal: Goal, dual: Dual) -> Dual:
+    def _mended(self, goal: DualObjective, dual: Dual) -> Dual:
         """Where rounding left a variable without a cap to be limited, a row that limits it takes a little more."""
         facts = self.facts
-        rest = np.zeros(facts.known.size, dtype=np.int64)
+        rest = np.zeros(facts.system.size, dtype=np.int64)
         rest[goal.places] = goal.way * dual.denominator
         for row, number in dual.rows.items():
             rest[facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]] -= number

@@ -201,17 +201,17 @@ class Effort:
     # --- certifying ---------------------------------------------------------------------------------------------------
     # Profiles times sets of axes that are summed up for cells of three or more axes.
     summed_cells: int = 400_000
-    # Tables from one guess by exchanging votes, then fits pulled towards open cells: a few clear nearly every cell.
+    # Tables from one guess by exchanging votes, then fits tilted towards open cells: a few clear nearly every cell.
     shuffles: int = 4
     rounds: int = 30
     # Rounds in a row that may clear under a tenth of what is open: where a round is a Newton fit, and by scaling.
     stuck_rounds: tuple[int, int] = (3, 8)
-    # Open cells below which only some are pulled at a time: neighbours stand in each other's way.
+    # Open cells below which only some are aimed at in one round: neighbours stand in each other's way.
     few_cells: int = 1_000
-    pull: float = 2.0
+    tilt: float = 2.0
     # Real-valued tables for the linear statement, where no integer one was found.
     real_fits: int = 5
-    strong_pull: float = 8.0
+    strong_tilt: float = 8.0
     # Random walks are cheaper than a fit for so few cells; perturbing profiles for so many.
     cells_for_random_walk: int = 200
     cells_for_perturbation: int = 5_000

@@ -14,14 +14,14 @@ from safemargin.bounds.witness import SoftmaxDual, newton_step
 from safemargin.core import BoolArray, FloatArray, one_thread
 
 
-def fit_maximum_entropy(known: System, possible: BoolArray, prior: FloatArray | None = None) -> FloatArray | None:
+def fit_maximum_entropy(system: System, possible: BoolArray, prior: FloatArray | None = None) -> FloatArray | None:
     """Expected counts per profile (rows) and option (columns), what the variables leave last; none if it fails.
 
     `possible` is false where a count is known to be 0. The fit has no finite effects there, so such counts are
     excluded from it. With `prior` shares, in the same shape, the fit is the table nearest to them in information
     (iterative proportional fitting that starts from them).
     """
-    dual = _Dual(known, possible, prior)
+    dual = _Dual(system, possible, prior)
     with one_thread():
         values, residual = _minimise(dual)
     return values if residual < EFFORT.fitted_miss else None
@@ -30,14 +30,14 @@ def fit_maximum_entropy(known: System, possible: BoolArray, prior: FloatArray | 
 class _Dual:
     """The convex dual: one effect `theta` per row; it is positive only at the least sum, negative only at the most."""
 
-    def __init__(self, known: System, possible: BoolArray, prior: FloatArray | None) -> None:
-        assert known.people is not None
-        self.softmax = SoftmaxDual(known, known.low, known.high)
-        self.free, self.people = known.free, known.people.astype(np.float64)
-        self.span = np.repeat(self.people, known.free)
+    def __init__(self, system: System, possible: BoolArray, prior: FloatArray | None) -> None:
+        assert system.people is not None
+        self.softmax = SoftmaxDual(system, system.low, system.high)
+        self.free, self.people = system.n_free_options, system.people.astype(np.float64)
+        self.span = np.repeat(self.people, system.n_free_options)
         self.barrier = np.where(possible, 0.0 if prior is None else np.log(prior), -np.inf)
         self.most = self.softmax.goal
-        self.least = known.lower[self.softmax.rows].astype(np.float64)
+        self.least = system.lower[self.softmax.rows].astype(np.float64)
         self.ranged = self.most > self.least
 
     def evaluate(self, theta: FloatArray) -> tuple[float, FloatArray]:

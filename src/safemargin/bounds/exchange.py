@@ -104,7 +104,7 @@ class Exchanges:
 
     def __init__(self, blocks: IntArray, slices: int, people: IntArray, low: IntArray, high: IntArray) -> None:
         self.blocks, self.slices, self.people, self.low, self.high = blocks, slices, people, low, high
-        self.free = low.shape[1]
+        self.n_free_options = low.shape[1]
         self.tops = finest(blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
@@ -244,12 +244,12 @@ class Exchanges:
                 gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
                 order = pairs.best(np.abs(gain))
                 _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
-        result: IntArray = matrix[:, : self.free].ravel()
+        result: IntArray = matrix[:, : self.n_free_options].ravel()
         return result
 
     def matrix(self, counts: IntArray) -> IntArray:
         """Counts per profile and option, with what is left of its people in the last column."""
-        chosen = counts.reshape(-1, self.free)
+        chosen = counts.reshape(-1, self.n_free_options)
         return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
 
 

@@ -1,6 +1,7 @@
 """What bounding and certifying return: intervals per cell, verdicts, possible tables, exposed cells."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -121,6 +122,46 @@ class Exposure:
     def width(self) -> IntArray:
         """Upper minus lower."""
         return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class RelativeWidths:
+    """Proposition 8(a) of the paper: with relative widths of at least `rho`, no share is known more closely than that.
+
+    The relative width of a cell is the width of its interval over its people. `narrower` intervals have less than
+    `asked`; `unproved` ones may have, as no whole table attains their ends. `least` is the smallest width, of cells
+    with people. Example: 10 to 40 of 100 people is a relative width of .3.
+    """
+
+    asked: float
+    least: float
+    narrower: int
+    unproved: int
+    intervals: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether every interval was shown to be as wide."""
+        return not self.narrower and not self.unproved
+
+    @classmethod
+    def of(cls, exposure: Exposure, asked: float) -> "RelativeWidths":
+        """All cells with people; widths are compared as integers, as far as `asked` is the fraction that it prints."""
+        if not 0 < asked <= 1:
+            raise InputError(f"rho = {asked}: must be above 0 and at most 1")
+        if exposure.people is None:
+            raise InputError("rho: is a share of the people of every cell; give a roll")
+        occupied = exposure.people > 0
+        people, width = exposure.people[occupied][:, None], exposure.width[occupied]
+        rho = Fraction(str(asked))
+        is_narrow = width.astype(object) * rho.denominator < people.astype(object) * rho.numerator
+        return cls(
+            asked,
+            float((width / people).min(initial=1.0)),
+            int(is_narrow.sum()),
+            int((~is_narrow.astype(bool) & ~exposure.integer[occupied]).sum()),
+            int(width.size),
+        )
 
 
 @dataclass(frozen=True)

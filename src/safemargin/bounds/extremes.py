@@ -84,26 +84,26 @@ def bound_cell(
     onlooker = onlooker or Onlooker()
     asked = tuple(axis for axis in cell if axis != OPTION)
     try:
-        known = build_system(public, onlooker, slack)
-        cells, cell_of = cells_asked(known, asked)
-        row, option = _row(cells, cell), _option(known, cell)
-        is_large = known.size > EFFORT.sharp_counts and known.people is not None
+        system = build_system(public, onlooker, slack)
+        cells, cell_of = cells_asked(system, asked)
+        row, option = _row(cells, cell), _option(system, cell)
+        is_large = system.size > EFFORT.sharp_counts and system.people is not None
         # Few axes first: linear programs over 80,000 counts take minutes, and facts about other axes seldom matter.
-        inner = _projected(known, public, onlooker, cells, cell_of, slack) if is_large else known
+        inner = _projected(system, public, onlooker, cells, cell_of, slack) if is_large else system
         places = cells_asked(inner, asked)[1]
-        width = len(known.options)
+        width = len(system.options)
         targets = targets_of(inner, places, len(cells))
         settled = settle(inner, _some(targets, range(row * width, (row + 1) * width)), progress)
-        exposure = _exposure(known, public, onlooker, cells, cell_of, row, settled, integer=not is_large)
+        exposure = _exposure(system, public, onlooker, cells, cell_of, row, settled, integer=not is_large)
         option = _worst(exposure, target) if option is None else option
         ends = int(settled.lower[option]), int(settled.upper[option])
         tables: list[IntArray | None] = [None, None]
         if attain and is_large:
-            targets = targets_of(known, cell_of, len(cells))
-            start = some_table(known)
+            targets = targets_of(system, cell_of, len(cells))
+            start = some_table(system)
             # The counts themselves are a table too; they are the office's own, and the result is confidential.
-            start = _counted(known, counted) if start is None and counted is not None else start
-            tables = _by_exchanges(known, targets, cell_of == row, row * width + option, ends, start)
+            start = _counted(system, counted) if start is None and counted is not None else start
+            tables = _by_exchanges(system, targets, cell_of == row, row * width + option, ends, start)
             exposure.integer[0, option] = _reaches(tables, targets, row * width + option, ends)
         elif attain:
             tables = _attained(inner, targets, row * width + option, *ends)
@@ -111,11 +111,11 @@ def bound_cell(
         raise explained(error, public, onlooker, slack) from None
     shape = (len(cells), width)
     lowest, highest = (None if table is None else targets.of(table).reshape(shape) for table in tables)
-    return exposure, Extremes(known.options[option], cells, row, exposure.options, ends, lowest, highest)
+    return exposure, Extremes(system.options[option], cells, row, exposure.options, ends, lowest, highest)
 
 
 def _exposure(
-    known: System,
+    system: System,
     public: Sequence[PublishedTable],
     onlooker: Onlooker,
     cells: CellIndex,
@@ -124,24 +124,24 @@ def _exposure(
     settled: Settled,
     integer: bool,
 ) -> Exposure:
-    people = people_of(known, onlooker, cells, cell_of)
+    people = people_of(system, onlooker, cells, cell_of)
     return Exposure(
         cells=CellIndex(cells.axes, cells.categories, cells.codes[[row]]),
-        options=() if known.options == ("",) else known.options,
+        options=() if system.options == ("",) else system.options,
         people=None if people is None else people[[row]],
         lower=settled.lower[None, :],
         upper=settled.upper[None, :],
         integer=settled.integer[None, :] & integer,
         method=settled.method[None, :],
         onlooker=onlooker,
-        totals=stated_totals(known, (*public, *complete(onlooker))),
-        population=stated_population(known, onlooker.roll),
+        totals=stated_totals(system, (*public, *complete(onlooker))),
+        population=stated_population(system, onlooker.roll),
         complete=settled.complete,
     )
 
 
 def _projected(
-    known: System,
+    system: System,
     public: Sequence[PublishedTable],
     onlooker: Onlooker,
     cells: CellIndex,
@@ -149,8 +149,8 @@ def _projected(
     slack: int,
 ) -> System:
     """What the tables, the roll and the facts about the axes of `cells` alone allow: fewer facts, so no less."""
-    assert known.people is not None
-    people = np.bincount(cell_of, known.people, minlength=len(cells)).astype(np.int64)
+    assert system.people is not None
+    people = np.bincount(cell_of, system.people, minlength=len(cells)).astype(np.int64)
     roll = _stated("roll", cells, people[:, None], (), measure="people")
     inside = [table for table in public if set(table.axes) <= set(cells.axes)]
     facts = tuple(fact for fact in onlooker.facts if set(fact.axes) <= set(cells.axes))
@@ -158,46 +158,46 @@ def _projected(
 
 
 def _by_exchanges(
-    known: System, targets: Targets, inside: BoolArray, place: int, ends: tuple[int, int], start: IntArray | None
+    system: System, targets: Targets, inside: BoolArray, place: int, ends: tuple[int, int], start: IntArray | None
 ) -> list[IntArray | None]:
     """Integer tables over all axes as near to either end as exchanges of answers lead from `start`."""
-    if start is None or not (rounder := Rounder(known)).possible:
+    if start is None or not (rounder := Rounder(system)).possible:
         return [start, start]
-    cell, option = _some(targets, [place]), place % len(known.options)
+    cell, option = _some(targets, [place]), place % len(system.options)
     tables: list[IntArray | None] = []
     for end, way in zip(ends, (-1, 1), strict=True):
-        want = np.zeros((len(known.codes), len(known.options)))
-        want[inside, option] = EFFORT.pull * way
+        want = np.zeros((len(system.codes), len(system.options)))
+        want[inside, option] = EFFORT.tilt * way
         best = table = start
         generator = numpy_generator(SEED)
         for _ in range(EFFORT.shuffles + EFFORT.rounds):
             if int(cell.of(best)[0]) == end:
                 break
-            table = rounder.exchanges.shuffle(table, with_rest(want, known.reference), generator)
-            if known.admits(table) and way * int(cell.of(table)[0] - cell.of(best)[0]) > 0:
+            table = rounder.exchanges.shuffle(table, with_rest(want, system.reference), generator)
+            if system.admits(table) and way * int(cell.of(table)[0] - cell.of(best)[0]) > 0:
                 best = table
         tables.append(best)
     return tables
 
 
-def _counted(known: System, table: Table) -> IntArray | None:
+def _counted(system: System, table: Table) -> IntArray | None:
     """The counts that were made, as a table of the system; None where they are not known by all axes together."""
     try:
-        votes = table.margin(known.axes)
+        votes = table.margin(system.axes)
     except InputError:  # sealed tallies
         return None
-    names = [table.schema.axis(axis).categories for axis in known.axes]
+    names = [table.schema.axis(axis).categories for axis in system.axes]
     position = {
         tuple(listed[code] for listed, code in zip(names, codes, strict=True)): row
         for row, codes in enumerate(votes.codes.tolist())
     }
-    counts = np.zeros((len(known.codes), known.free), dtype=np.int64)
-    for profile, codes in enumerate(known.codes.tolist()):
-        row = position.get(tuple(listed[code] for listed, code in zip(known.categories, codes, strict=True)))
+    counts = np.zeros((len(system.codes), system.n_free_options), dtype=np.int64)
+    for profile, codes in enumerate(system.codes.tolist()):
+        row = position.get(tuple(listed[code] for listed, code in zip(system.categories, codes, strict=True)))
         if row is not None:
-            counts[profile] = votes.counts[row, : known.free]
+            counts[profile] = votes.counts[row, : system.n_free_options]
     flat: IntArray = counts.ravel()
-    return flat if known.admits(flat) else None
+    return flat if system.admits(flat) else None
 
 
 def _reaches(tables: Sequence[IntArray | None], targets: Targets, place: int, ends: tuple[int, int]) -> bool:
@@ -242,12 +242,12 @@ def _row(cells: CellIndex, cell: Mapping[str, str]) -> int:
     return int(found[0])
 
 
-def _option(known: System, cell: Mapping[str, str]) -> int | None:
+def _option(system: System, cell: Mapping[str, str]) -> int | None:
     if OPTION not in cell:
         return None
-    if cell[OPTION] not in known.options or known.options == ("",):
-        raise InputError(f"cell: there is no option {cell[OPTION][:60]!r}; there are {', '.join(known.options)}")
-    return known.options.index(cell[OPTION])
+    if cell[OPTION] not in system.options or system.options == ("",):
+        raise InputError(f"cell: there is no option {cell[OPTION][:60]!r}; there are {', '.join(system.options)}")
+    return system.options.index(cell[OPTION])
 
 
 def _some(targets: Targets, rows: Sequence[int]) -> Targets:
@@ -261,10 +261,10 @@ def _worst(exposure: Exposure, target: Target) -> int:
     return int(np.lexsort((exposure.width[0], ~disclosed))[0])
 
 
-def _attained(known: System, targets: Targets, place: int, lower: int, upper: int) -> list[IntArray | None]:
+def _attained(system: System, targets: Targets, place: int, lower: int, upper: int) -> list[IntArray | None]:
     """An integer table at either end of one target, each checked by addition; None where none was found."""
     one = _some(targets, [place])
-    proofs = prove(known, one, np.array([lower]), np.array([upper]))
+    proofs = prove(system, one, np.array([lower]), np.array([upper]))
     ends = [end[0].witness for end in (proofs.lower, proofs.upper)]
     return [None if number is None else proofs.tables[number] for number in ends]
 

@@ -60,14 +60,14 @@ class Count:
 
 
 def count_tables(
-    known: System, limit: int = 2_000_000, *, quick: bool = False, progress: Progress = no_progress
+    system: System, limit: int = 2_000_000, *, quick: bool = False, progress: Progress = no_progress
 ) -> Count:
     """The number of integer tables; tables are listed one by one only up to `limit`.
 
     With `quick`, only what takes a fraction of a second is tried. So is, for the other pieces, once one was too large.
     """
     try:
-        pieces = [form for _, form in components(standard_form(known))]
+        pieces = [form for _, form in components(standard_form(system))]
     except ContradictionError:
         return Count(0, True, CONTRADICTION)
     except TooLargeError:
@@ -144,15 +144,15 @@ def _by_search(form: Equations, limit: int, work: int, report: Report) -> Count:
     return Count(listed, True, SEARCH)
 
 
-def dimension(known: System) -> int:
+def dimension(system: System) -> int:
     """Dimension of the smallest flat that holds all real tables: open counts minus independent equations.
 
     Ranges and ceilings that every real table meets with equality count as equations. Beyond `MOST_FOR_PROGRAM` open
     counts only propagation looks for them, and the dimension may be given too large.
     """
-    low, high = propagate(known)
+    low, high = propagate(system)
     loose = np.flatnonzero(low < high)
-    matrix, lower, upper = joint_rows(known)
+    matrix, lower, upper = joint_rows(system)
     shift = matrix @ low
     part = sparse.csr_array(matrix[:, loose])
     lower, upper = lower - shift, np.where(upper < UNBOUNDED, upper - shift, UNBOUNDED)
@@ -213,16 +213,16 @@ def _never_strict(
 
 
 def attained(
-    known: System, targets: sparse.csr_array | IntArray | None = None, limit: int = 200_000
+    system: System, targets: sparse.csr_array | IntArray | None = None, limit: int = 200_000
 ) -> tuple[tuple[int, ...], ...] | None:
     """All values that each target takes in integer tables, in order; None if there are more than `limit` tables.
 
     Targets are rows of coefficients of the variables; without any, every variable is one.
     """
-    matrix = sparse.eye_array(known.size, dtype=np.int64, format="csr") if targets is None else targets
+    matrix = sparse.eye_array(system.size, dtype=np.int64, format="csr") if targets is None else targets
     seen: list[set[int]] = [set() for _ in range(matrix.shape[0])]
     try:
-        for chunk in tables(known, limit):
+        for chunk in tables(system, limit):
             for target, values in enumerate(matrix @ chunk.T):
                 seen[target].update(np.unique(values).tolist())
     except TooLargeError:
@@ -230,10 +230,10 @@ def attained(
     return tuple(tuple(sorted(values)) for values in seen)
 
 
-def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
+def tables(system: System, limit: int = 2_000_000) -> Iterator[IntArray]:
     """Every integer table, as values of all variables, many rows at a time; raises `TooLargeError` beyond `limit`."""
     try:
-        form = standard_form(known)
+        form = standard_form(system)
     except ContradictionError:
         return
     pieces = sorted(components(form), key=lambda piece: len(piece[0]))
@@ -276,15 +276,15 @@ def _solutions(piece: Equations, limit: int) -> Iterator[IntArray]:
         yield search.complete(bar.expand())
 
 
-def glance(known: System, targets: Targets) -> Fiber:
+def glance(system: System, targets: Targets) -> Fiber:
     """What a fraction of a second shows about a fiber: nothing if it is large."""
-    if known.size > EFFORT.quick_counts:
+    if system.size > EFFORT.quick_counts:
         return Fiber(None, None)
-    count = count_tables(known, quick=True)
+    count = count_tables(system, quick=True)
     values = None
     if count.exact and count.value is not None and count.value * len(targets.sign) <= EFFORT.glance_counts:
-        values = _values(known, targets, count.value)
-    return _fiber(dimension(known), count, values)
+        values = _values(system, targets, count.value)
+    return _fiber(dimension(system), count, values)
 
 
 def _fiber(flat: int, count: Count, values: tuple[tuple[int, ...], ...] | None) -> Fiber:
@@ -292,9 +292,9 @@ def _fiber(flat: int, count: Count, values: tuple[tuple[int, ...], ...] | None) 
     return Fiber(flat, number, count.value or 0, count.method, values)
 
 
-def _values(known: System, targets: Targets, most: int) -> tuple[tuple[int, ...], ...] | None:
+def _values(system: System, targets: Targets, most: int) -> tuple[tuple[int, ...], ...] | None:
     """The values that each target takes."""
-    attained_sums = attained(known, targets.matrix, limit=most)
+    attained_sums = attained(system, targets.matrix, limit=most)
     if attained_sums is None:
         return None
     turns = zip(attained_sums, targets.offset.tolist(), targets.sign.tolist(), strict=True)

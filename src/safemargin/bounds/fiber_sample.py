@@ -30,7 +30,7 @@ Move = list[tuple[int, int]]
 
 
 def chain(
-    known: System, start: IntArray, generator: Generator, law: str = "uniform", between: int | None = None
+    system: System, start: IntArray, generator: Generator, law: str = "uniform", between: int | None = None
 ) -> Iterator[IntArray]:
     """Tables without end, `between` moves apart, the first of them so many moves from `start`.
 
@@ -39,10 +39,10 @@ def chain(
     """
     if law not in LAWS:
         raise InputError(f"law {law!r} is unknown; the laws are {', '.join(LAWS)}")
-    if start.shape != known.low.shape or not known.admits(start):
+    if start.shape != system.low.shape or not system.admits(start):
         raise InputError("the table to start from does not satisfy the facts")
-    form = standard_form(known)
-    walk = _Chain(known, form, start, law == "hypergeometric")
+    form = standard_form(system)
+    walk = _Chain(system, form, start, law == "hypergeometric")
     kinds = _kinds(form, generator)
     pause = min(2 * len(form.loose), EFFORT.longest_pause) if between is None else between
     while True:
@@ -54,10 +54,10 @@ def chain(
         yield table
 
 
-def reach(known: System, start: IntArray, generator: Generator) -> int:
+def reach(system: System, start: IntArray, generator: Generator) -> int:
     """A number of tables that there are at least: moves from `start` that share no count can be combined freely."""
-    form = standard_form(known)
-    walk, kinds = _Chain(known, form, start, False), _kinds(form, generator)
+    form = standard_form(system)
+    walk, kinds = _Chain(system, form, start, False), _kinds(form, generator)
     lines = []
     for draw in kinds:
         for _ in range(EFFORT.moves_per_count * len(form.loose)):
@@ -75,18 +75,20 @@ def reach(known: System, start: IntArray, generator: Generator) -> int:
 class _Chain:
     """The open counts, what the ranges leave over and, last, who is left of each profile."""
 
-    def __init__(self, known: System, form: Equations, start: IntArray, weighted: bool) -> None:
+    def __init__(self, system: System, form: Equations, start: IntArray, weighted: bool) -> None:
         count = len(form.loose)
         follows = [sparse.eye_array(count, dtype=np.int64), -(form.matrix[:, count:].T @ form.matrix[:, :count])]
         values, room = [form.values(start)], [form.room]
         offset = [form.base[form.loose], np.full(len(form.room) - count, -1)]
-        if weighted and known.people is not None:
+        if weighted and system.people is not None:
             ones = np.ones(count, dtype=np.int64)
-            shape = (len(known.people), count)
-            follows.append(-sparse.csr_array((ones, (form.loose // known.free, np.arange(count))), shape=shape))
-            values.append(known.people - start.reshape(-1, known.free).sum(axis=1))
-            room.append(np.full(len(known.people), UNBOUNDED))
-            offset.append(np.zeros(len(known.people), dtype=np.int64))
+            shape = (len(system.people), count)
+            follows.append(
+                -sparse.csr_array((ones, (form.loose // system.n_free_options, np.arange(count))), shape=shape)
+            )
+            values.append(system.people - start.reshape(-1, system.n_free_options).sum(axis=1))
+            room.append(np.full(len(system.people), UNBOUNDED))
+            offset.append(np.zeros(len(system.people), dtype=np.int64))
         along = sparse.csc_array(sparse.vstack(follows))
         self.along = [
             list(zip(along.indices[a:b].tolist(), along.data[a:b].tolist(), strict=True))

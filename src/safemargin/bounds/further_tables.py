@@ -48,16 +48,16 @@ MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
 
 def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
     """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
-    known = shown.known
-    assert known.people is not None
+    system = shown.system
+    assert system.people is not None
     for counts in tables:
         shown.take(counts)
     found: list[tuple[int, IntArray]] = []
     left = shown.count_missing()
     if not left:
         return []
-    ends = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
-    exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, *ends)
+    ends = system.low.reshape(-1, system.n_free_options), system.high.reshape(-1, system.n_free_options)
+    exchanges = Exchanges(system.blocks, system.slices.shape[0], system.people, *ends)
     twins = Twins(exchanges)
     shuffled: list[tuple[int, IntArray]] = []
     for way in (_shuffled, exchanged_at_once, exchanged_together):
@@ -81,38 +81,38 @@ def _shuffled(
     shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
     """Tables many random exchanges away, which lean towards what is not shown."""
-    known, generator = shown.known, numpy_generator(0)
+    system, generator = shown.system, numpy_generator(0)
     found: list[tuple[int, IntArray]] = []
     left, idle, slow = shown.count_missing(), 0, 0
     while left and idle < IDLE_STEPS and slow < SLOW_STEPS and len(found) < MOST_TABLES:
         start = int(generator.integers(len(tables)))
         want = shown.wanted(generator)
-        columns = want if known.reference else np.column_stack([want, np.zeros(len(want))])
+        columns = want if system.reference else np.column_stack([want, np.zeros(len(want))])
         counts = tables[start]
         if generator.random() < 0.5:
             counts = exchanges.shuffle(counts, columns, generator)
         matrix = exchanges.matrix(counts).copy()
         for _ in range(2):
             exchange_between_twins(matrix, twins.codes, columns, generator)
-        counts = matrix[:, : known.free].ravel()
-        if not known.admits(counts):
+        counts = matrix[:, : system.n_free_options].ravel()
+        if not system.admits(counts):
             idle += 1
             continue
         useful = shown.take_if_useful(counts)
         found += [(start, counts)] if useful else []
         before, left = left, shown.count_missing() if useful else left
         idle = 0 if useful else idle + 1
-        slow = slow + 1 if left > 0.9 * before and len(known.codes) > FEW_PROFILES else 0
+        slow = slow + 1 if left > 0.9 * before and len(system.codes) > FEW_PROFILES else 0
     return found
 
 
 def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray]) -> Iterator[tuple[int, IntArray]]:
     """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
-    rounder, tried = Rounder(shown.known), 0
+    rounder, tried = Rounder(shown.system), 0
     for cells in shown.cells:
         for cell, number in np.argwhere(cells.missing()).tolist():
             members = np.flatnonzero(cells.cell_of == cell)
-            inside = [option in shown.secrets[number][0] for option in range(len(shown.known.options) + 1)]
+            inside = [option in shown.secrets[number][0] for option in range(len(shown.system.options) + 1)]
             for start, down in ((place, way) for place in range(len(tables)) for way in (True, False)):
                 if tried >= MOST_REPAIRS or not shown.missing_one(cells, cell, number):
                     break
@@ -126,8 +126,8 @@ def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray
                     tried += 1
                     matrix[profile, old] -= 1
                     matrix[profile, new] += 1
-                    counts = rounder.round(matrix[:, : exchanges.free].ravel().astype(np.float64))
-                    if counts is not None and shown.known.admits(counts):
+                    counts = rounder.round(matrix[:, : exchanges.n_free_options].ravel().astype(np.float64))
+                    if counts is not None and shown.system.admits(counts):
                         yield start, counts
 
 
@@ -136,7 +136,7 @@ def exchanged_at_once(
 ) -> list[tuple[int, IntArray]]:
     """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible."""
     found: list[tuple[int, IntArray]] = []
-    every = range(exchanges.free + 1)
+    every = range(exchanges.n_free_options + 1)
     gives = np.array([[option in options for option in every] for options, _, _ in shown.secrets])
     for start, table in enumerate(tables[:MOST_PASSES]):
         profiles = shown.cells[0]
@@ -145,8 +145,8 @@ def exchanged_at_once(
             break
         matrix = exchanges.matrix(table).copy()
         exchange_profiles(exchanges, matrix, missing[profiles.cell_of], gives)
-        counts = matrix[:, : exchanges.free].ravel()
-        if shown.known.admits(counts) and shown.take_if_useful(counts):
+        counts = matrix[:, : exchanges.n_free_options].ravel()
+        if shown.system.admits(counts) and shown.take_if_useful(counts):
             found.append((start, counts))
     return found
 
@@ -167,8 +167,8 @@ def exchanged_together(
                 some = True
                 inside = [option in shown.secrets[number][0] for option in range(matrix.shape[1])]
                 exchange_in_place(exchanges, twins, matrix, cells.cell_of == cell, inside)
-        counts = matrix[:, : exchanges.free].ravel()
-        if some and shown.known.admits(counts) and shown.take_if_useful(counts):
+        counts = matrix[:, : exchanges.n_free_options].ravel()
+        if some and shown.system.admits(counts) and shown.take_if_useful(counts):
             found.append((start, counts))
     return found
 
@@ -195,8 +195,8 @@ def single_exchanges(
                 matrix = exchanged(exchanges, twins, matrices[start], members, [each == down for each in inside])
                 if matrix is None:
                     continue
-                counts = matrix[:, : exchanges.free].ravel()
-                if shown.known.admits(counts):
+                counts = matrix[:, : exchanges.n_free_options].ravel()
+                if shown.system.admits(counts):
                     shown.take_beside(bases[start], tables[start], counts)
                     yield start, counts
                 if not shown.missing_one(cells, cell, number):
@@ -207,24 +207,24 @@ def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
     """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
 
-    known, tried = shown.known, 0
-    assert known.people is not None
-    caps = sparse.kron(sparse.eye_array(len(known.people)), np.ones((1, known.free)))
+    system, tried = shown.system, 0
+    assert system.people is not None
+    caps = sparse.kron(sparse.eye_array(len(system.people)), np.ones((1, system.n_free_options)))
     facts = [
-        LinearConstraint(known.rows, known.lower, np.minimum(known.upper, shown.everybody)),
-        LinearConstraint(caps, 0, known.people),
+        LinearConstraint(system.rows, system.lower, np.minimum(system.upper, shown.everybody)),
+        LinearConstraint(caps, 0, system.people),
     ]
-    whole = np.ones(known.size, dtype=np.int64)
-    ends = Bounds(known.low, np.minimum(known.high, np.repeat(known.people, known.free)))
+    whole = np.ones(system.size, dtype=np.int64)
+    ends = Bounds(system.low, np.minimum(system.high, np.repeat(system.people, system.n_free_options)))
     for cells in shown.cells:
         for cell, number in np.argwhere(cells.missing()).tolist():
             if not shown.missing_one(cells, cell, number):
                 continue
             for way in (1, -1):
-                if tried >= MOST_PROGRAMS or known.size > PROGRAM_COUNTS:
+                if tried >= MOST_PROGRAMS or system.size > PROGRAM_COUNTS:
                     return
                 tried += 1
-                goal = way * shown.direction(cells.cell_of == cell, number)
+                goal = way * shown.functional(cells.cell_of == cell, number)
                 found = milp(
                     goal,
                     constraints=facts,
@@ -234,5 +234,5 @@ def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
                 )
                 if found.x is not None:
                     counts = np.rint(found.x).astype(np.int64)
-                    if known.admits(counts):
+                    if system.admits(counts):
                         yield 0, counts

@@ -11,51 +11,51 @@ from safemargin.bounds.system import SliceRanges, System
 from safemargin.core import BoolArray, IntArray, Limits, distinct, label
 
 
-def levels(known: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
+def levels(system: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
     """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices.
 
     Those of which no slice says anything by itself are omitted if only what is `bounded` is asked for.
     """
-    count = len(known.axes)
-    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
-    encloses = ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any())
-    plain = _plain_axes(known)  # pairs of these come with the slices below
-    checked = [_level(known, known.axes, known.codes, limits)]
+    count = len(system.axes)
+    crossed = any(len(system.axes_of(block)) > 1 for block in range(len(system.blocks)))
+    encloses = ranges.stated and (crossed or not (system.blocks >= 0).all(axis=1).any())
+    plain = _plain_axes(system)  # pairs of these come with the slices below
+    checked = [_level(system, system.axes, system.codes, limits)]
     summed = 0
     for order in range(2, count) if encloses or not bounded else ():
         chosen = list(combinations(range(count), order))
-        if order > 2 and summed + len(chosen) * len(known.codes) > EFFORT.summed_cells:
+        if order > 2 and summed + len(chosen) * len(system.codes) > EFFORT.summed_cells:
             break
         for columns in chosen:
-            names = tuple(known.axes[c] for c in columns)
+            names = tuple(system.axes[c] for c in columns)
             if order > 2 or not ranges.stated or not plain.issuperset(names):
-                checked.append(_level(known, names, known.codes[:, list(columns)], limits))
-        summed += len(chosen) * len(known.codes)
+                checked.append(_level(system, names, system.codes[:, list(columns)], limits))
+        summed += len(chosen) * len(system.codes)
     sensitive = {axis for axis, _ in limits.sensitive}
     if count > 1:
-        single = [axis for axis in known.axes if axis not in plain or axis in sensitive]
-        checked += [_categories(known, ranges, limits, axis) for axis in single]
+        single = [axis for axis in system.axes if axis not in plain or axis in sensitive]
+        checked += [_categories(system, ranges, limits, axis) for axis in single]
     for level in checked:
         if len(level.names) == 1 and level.names[0] in sensitive:
-            names = known.categories[known.axes.index(level.names[0])]
+            names = system.categories[system.axes.index(level.names[0])]
             pairs = [(level.names[0], names[code]) for code in level.codes[:, 0].tolist()]
             level.never_contain(np.array([pair in limits.sensitive for pair in pairs]))
-    checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
+    checked += _single_slices(system, ranges, limits) + _slice_pairs(system, ranges, limits)
     for level in checked[1:] if encloses else ():
-        _enclose(known, level, ranges)
-    if not (encloses or bounded or plain.issuperset(known.axes)):  # pairs of published axes have sharper ends already
+        _enclose(system, level, ranges)
+    if not (encloses or bounded or plain.issuperset(system.axes)):  # pairs of published axes have sharper ends already
         for level in checked[1:]:
-            _surround(known, level, ranges)
+            _surround(system, level, ranges)
     return checked
 
 
-def _surround(known: System, level: Level, ranges: SliceRanges) -> None:
+def _surround(system: System, level: Level, ranges: SliceRanges) -> None:
     """What the published axes of a cell leave of it, where another axis of it is not published."""
-    for number, block in enumerate(known.blocks) if ranges.stated else ():
-        axes = known.axes_of(number)
+    for number, block in enumerate(system.blocks) if ranges.stated else ():
+        axes = system.axes_of(number)
         if axes and set(axes) < set(level.names):
-            around, count = block[level.first], len(known.options)
-            within, others = (around >= 0)[:, None], (known.slice_people[around] - level.people)[:, None]
+            around, count = block[level.first], len(system.options)
+            within, others = (around >= 0)[:, None], (system.slice_people[around] - level.people)[:, None]
             level.force(
                 np.where(within, ranges.least[around][:, :count] - others, 0),
                 np.where(within, ranges.most[around][:, :count], level.people[:, None]),
@@ -63,7 +63,7 @@ def _surround(known: System, level: Level, ranges: SliceRanges) -> None:
 
 
 def cycle_levels(
-    known: System,
+    system: System,
     ranges: SliceRanges,
     limits: Limits,
     cycles: Sequence[tuple[tuple[str, ...], BoolArray]],
@@ -74,30 +74,30 @@ def cycle_levels(
     The profiles first. For every cycle and every set of its axes, while there is room, the people who were there, all
     of them and by `history`; and the groups that were published. A set of people is looked at once.
     """
-    checked = [_level(known, known.axes, known.codes, limits)]
+    checked = [_level(system, system.axes, system.codes, limits)]
     seen, summed = {_partition(checked[0])}, 0
     for axes, there in cycles:
         sets = [names for order in range(len(axes), -1, -1) for names in combinations(axes, order)]
         for names in sorted(sets, key=lambda names: (len(names) not in (0, 1, 2, len(axes)), len(names))):
             if len(names) not in (0, 1, 2, len(axes)) and summed > EFFORT.summed_cells:
                 break
-            summed += 2 * len(known.codes)
-            columns = [known.axes.index(name) for name in names]
-            for extra in ((), (known.axes.index(history),)):
+            summed += 2 * len(system.codes)
+            columns = [system.axes.index(name) for name in names]
+            for extra in ((), (system.axes.index(history),)):
                 if not names and not extra:
                     continue  # the total of a cycle is published in any case
-                codes = np.where(there[:, None], known.codes[:, [*columns, *extra]], -1)
-                level = _level(known, (*names, *(known.axes[column] for column in extra)), codes, limits)
+                codes = np.where(there[:, None], system.codes[:, [*columns, *extra]], -1)
+                level = _level(system, (*names, *(system.axes[column] for column in extra)), codes, limits)
                 if (key := _partition(level)) not in seen:
                     seen.add(key)
                     level.excused[(level.codes < 0).all(axis=1)] = True  # who was not there is looked at by history
                     checked.append(level)
-    for level in _single_slices(known, ranges, limits):
+    for level in _single_slices(system, ranges, limits):
         if (key := _partition(level)) not in seen:
             seen.add(key)
             checked.append(level)
     for level in checked[1:]:
-        _enclose(known, level, ranges)
+        _enclose(system, level, ranges)
     return checked
 
 
@@ -109,18 +109,18 @@ def _partition(level: Level) -> bytes:
     return rank[level.cell_of].tobytes()
 
 
-def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
-    assert known.people is not None
-    return Level(names, codes, known.people, len(known.options), limits)
+def _level(system: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
+    assert system.people is not None
+    return Level(names, codes, system.people, len(system.options), limits)
 
 
-def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
+def _enclose(system: System, level: Level, ranges: SliceRanges) -> None:
     """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
-    assert known.people is not None
+    assert system.people is not None
     if not ranges.stated:
         return
-    count, size, cells = len(known.options), known.slice_people, len(level.first)
-    for block in known.blocks:
+    count, size, cells = len(system.options), system.slice_people, len(level.first)
+    for block in system.blocks:
         inside = block >= 0
         slices = distinct(block[inside])
         least_cell = np.full(len(size), cells, dtype=np.int64)
@@ -134,22 +134,22 @@ def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
         np.add.at(lower, least_cell[whole], ranges.least[whole][:, :count])
         np.add.at(upper, least_cell[whole], ranges.most[whole][:, :count] - size[whole][:, None])
         level.force(lower, upper)
-        _force_inside(known, level, block, ranges)
+        _force_inside(system, level, block, ranges)
 
 
-def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
+def _categories(system: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
     """The categories of an axis that is merged somewhere, with what the slices they lie in leave of them."""
-    assert known.people is not None
-    level = _level(known, (axis,), known.codes[:, [known.axes.index(axis)]], limits)
-    for block in known.blocks if ranges.stated else []:
-        _force_inside(known, level, block, ranges)
+    assert system.people is not None
+    level = _level(system, (axis,), system.codes[:, [system.axes.index(axis)]], limits)
+    for block in system.blocks if ranges.stated else []:
+        _force_inside(system, level, block, ranges)
     return level
 
 
-def _force_inside(known: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
+def _force_inside(system: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
     """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
-    assert known.people is not None
-    count, size, around = len(known.options), known.slice_people, block[level.first]
+    assert system.people is not None
+    count, size, around = len(system.options), system.slice_people, block[level.first]
     apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
     within = ((apart == 0) & (around >= 0))[:, None]
     others = (size[around] - level.people)[:, None]
@@ -159,15 +159,15 @@ def _force_inside(known: System, level: Level, block: IntArray, ranges: SliceRan
     )
 
 
-def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
+def _single_slices(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The published slices themselves, with the range that was published; everybody, where nothing else is."""
     checked = []
-    count = len(known.options)
-    axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
-    for block, axes in zip(known.blocks, axes_of, strict=True) if ranges.stated else []:
+    count = len(system.options)
+    axes_of = [system.axes_of(block) for block in range(len(system.blocks))]
+    for block, axes in zip(system.blocks, axes_of, strict=True) if ranges.stated else []:
         if not axes and (any(axes_of) or len(distinct(block)) > 1):
             continue
-        level = _level(known, axes, block[:, None], limits)
+        level = _level(system, axes, block[:, None], limits)
         listed = (level.codes[:, 0] >= 0)[:, None]
         code = level.codes[:, 0]
         level.force(
@@ -178,41 +178,41 @@ def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[L
     return checked
 
 
-def _plain_axes(known: System) -> set[str]:
+def _plain_axes(system: System) -> set[str]:
     """Axes of which one table states every category by itself."""
     plain = set()
-    for number, block in enumerate(known.blocks):
-        axes = known.axes_of(number)
+    for number, block in enumerate(system.blocks):
+        axes = system.axes_of(number)
         if len(axes) == 1 and (block >= 0).all():
-            column = known.codes[:, known.axes.index(axes[0])]
+            column = system.codes[:, system.axes.index(axes[0])]
             if len(distinct(block)) == len(distinct(column)):
                 plain.add(axes[0])
     return plain
 
 
-def _slice_pairs(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
+def _slice_pairs(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
     if not ranges.stated:
         return []
-    axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
-    total = _totals(known, ranges)
+    axes_of = [system.axes_of(block) for block in range(len(system.blocks))]
+    total = _totals(system, ranges)
     checked = []
-    for i, j in combinations(range(len(known.blocks)), 2):
+    for i, j in combinations(range(len(system.blocks)), 2):
         if not axes_of[i] or not axes_of[j] or set(axes_of[i]) & set(axes_of[j]):
             continue
-        codes = np.stack([known.blocks[i], known.blocks[j]], axis=1)
-        level = _level(known, (*axes_of[i], *axes_of[j]), codes, limits)
-        _force_pairs(known, level, ranges, total)
+        codes = np.stack([system.blocks[i], system.blocks[j]], axis=1)
+        level = _level(system, (*axes_of[i], *axes_of[j]), codes, limits)
+        _force_pairs(system, level, ranges, total)
         checked.append(level)
     return checked
 
 
-def _totals(known: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
-    assert known.people is not None
-    count = len(known.options)
+def _totals(system: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
+    assert system.people is not None
+    count = len(system.options)
     least = np.zeros(count, dtype=np.int64)
-    most = np.full(count, int(known.people.sum()), dtype=np.int64)
-    for block in known.blocks:
+    most = np.full(count, int(system.people.sum()), dtype=np.int64)
+    for block in system.blocks:
         if (block >= 0).all():
             slices = distinct(block)
             least = np.maximum(least, ranges.least[slices][:, :count].sum(axis=0))
@@ -220,11 +220,11 @@ def _totals(known: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
     return least, most
 
 
-def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[IntArray, IntArray]) -> None:
+def _force_pairs(system: System, level: Level, ranges: SliceRanges, total: tuple[IntArray, IntArray]) -> None:
     """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
-    assert known.people is not None
-    count, everybody = len(known.options), int(known.people.sum())
-    size = known.slice_people
+    assert system.people is not None
+    count, everybody = len(system.options), int(system.people.sum())
+    size = system.slice_people
     both = level.people[:, None]
     ends = []
     for side in (0, 1):
@@ -245,12 +245,12 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
     level.force(lower, upper)
 
 
-def labels(known: System, level: Level, cell: int) -> dict[str, str]:
+def labels(system: System, level: Level, cell: int) -> dict[str, str]:
     """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
-    members = known.codes[level.members(cell)]
+    members = system.codes[level.members(cell)]
     texts = {}
     for name in level.names:
-        column = known.axes.index(name)
-        categories = known.categories[column]
+        column = system.axes.index(name)
+        categories = system.categories[column]
         texts[name] = label(frozenset(categories[c] for c in members[:, column].tolist()), categories)
     return texts

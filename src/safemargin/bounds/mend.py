@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.solver import Program
@@ -28,7 +28,7 @@ Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Sets:
+class ChangeSets:
     """One set of changes per row: profiles in which a person takes up an option, and those in which one drops it."""
 
     taken: IntArray
@@ -43,14 +43,14 @@ class Sets:
             total -= of_profile[column]
         return total
 
-    def joined(self, other: "Sets", first: IntArray, second: IntArray) -> "Sets":
+    def joined(self, other: "ChangeSets", first: IntArray, second: IntArray) -> "ChangeSets":
         """Sets of this list and of the other in one, without those that would change a profile twice."""
         once = np.ones(len(first), dtype=bool)
         for mine, others in ((self.taken, other.taken), (self.dropped, other.dropped)):
             for a, b in product(mine.T, others.T):
                 once &= a[first] != b[second]
         first, second = first[once], second[once]
-        return Sets(
+        return ChangeSets(
             np.concatenate([self.taken[first], other.taken[second]], axis=1),
             np.concatenate([self.dropped[first], other.dropped[second]], axis=1),
         )
@@ -68,7 +68,7 @@ class JoinChances:
 
 
 @dataclass(frozen=True)
-class Joins:
+class JoinSchedule:
     """Which blocks are compared at every level, with lists of `size` sets; `expected` are the sets found at the end."""
 
     size: int
@@ -87,12 +87,12 @@ class Birthday:
     def __init__(self, keys: Keys, taking: IntArray, dropping: IntArray, goal: Keys, generator: Generator) -> None:
         self.keys, self.taking, self.dropping, self.goal, self.generator = keys, taking, dropping, goal, generator
 
-    def search(self, most: int, expected: float = EFFORT.birthday_expected) -> Sets:
+    def search(self, most: int, expected: float = EFFORT.birthday_expected) -> ChangeSets:
         """Sets that add up to the goal in every block, with lists of at most `most`; none if that is out of reach.
 
         Lists are as short as so many `expected` sets allow.
         """
-        nothing = Sets(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
+        nothing = ChangeSets(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
         joins = (
             cheapest(self.chances, len(self.taking), len(self.dropping), most, expected)
             if len(self.taking) and len(self.dropping)
@@ -100,15 +100,15 @@ class Birthday:
         )
         if joins is None:
             return nothing
-        neutral = Sets(self.taking[:, None], np.zeros((len(self.taking), 0), dtype=np.int64))
-        mending = other = Sets(np.zeros((len(self.dropping), 0), dtype=np.int64), self.dropping[:, None])
+        neutral = ChangeSets(self.taking[:, None], np.zeros((len(self.taking), 0), dtype=np.int64))
+        mending = other = ChangeSets(np.zeros((len(self.dropping), 0), dtype=np.int64), self.dropping[:, None])
         for level, blocks in enumerate(joins.blocks):
             mending = self._join(neutral, mending, blocks, joins.size, mends=True)
             if level < len(joins.blocks) - 1:
                 neutral = self._join(neutral, neutral if level else other, blocks, joins.size, mends=False)
         return mending
 
-    def _join(self, first: Sets, second: Sets, blocks: Sequence[int], most: int, mends: bool) -> Sets:
+    def _join(self, first: ChangeSets, second: ChangeSets, blocks: Sequence[int], most: int, mends: bool) -> ChangeSets:
         """Pairs of sets that change no margin of these blocks, or mend them; at most so many, drawn at random."""
         of_profile = self.keys[list(blocks)].sum(axis=0, dtype=np.uint64)
         wanted = self.goal[list(blocks)].sum(dtype=np.uint64) if mends else np.uint64(0)
@@ -163,9 +163,9 @@ def _matches(first: Keys, second: Keys, same: bool) -> float:
 
 def cheapest(
     chances: JoinChances, taking: int, dropping: int, most: int, expected: float = EFFORT.birthday_expected
-) -> Joins | None:
+) -> JoinSchedule | None:
     """The shortest lists and fewest levels that can be expected to lead to enough sets."""
-    best: list[Joins] = []
+    best: list[JoinSchedule] = []
     for levels in range(2, EFFORT.birthday_levels + 1):
         size = EFFORT.birthday_least
         while size <= most:
@@ -177,7 +177,7 @@ def cheapest(
     return min(best, key=lambda joins: joins.cost, default=None)
 
 
-def _assigned(chances: JoinChances, sides: tuple[int, int], size: int, levels: int) -> Joins:
+def _assigned(chances: JoinChances, sides: tuple[int, int], size: int, levels: int) -> JoinSchedule:
     """Blocks to the earliest level whose lists stay long enough, those first that need not be mended."""
     left, chosen = list(range(len(chances.none[0]))), []
     neutral = mending = float(sides[0]) * sides[1]
@@ -194,7 +194,7 @@ def _assigned(chances: JoinChances, sides: tuple[int, int], size: int, levels: i
         # Two sets of so many profiles out of all share none: about exp(-m^2 / n) on either side.
         apart = float(np.exp(-(4.0**level) * sum(1 / side for side in sides)))
         neutral, mending = apart * neutral**2 / 2, apart * neutral * mending
-    return Joins(size, (*chosen, tuple(left)), mending * float(np.prod(chances.goal[levels - 1][left])))
+    return JoinSchedule(size, (*chosen, tuple(left)), mending * float(np.prod(chances.goal[levels - 1][left])))
 
 
 def can_mend(ranges: SliceRanges, exchanges: Exchanges) -> bool:
@@ -206,12 +206,12 @@ def can_mend(ranges: SliceRanges, exchanges: Exchanges) -> bool:
     return not _have_neighbours(numbers[exchanges.blocks[list(exchanges.tops)]])
 
 
-class Mender:
+class MarginRepair:
     """Changes integer counts until every slice has its exact `sums`; what it prepares depends on public facts only."""
 
-    def __init__(self, known: System, exchanges: Exchanges, sums: IntArray, generator: Generator) -> None:
-        self.known, self.exchanges, self.sums, self.generator = known, exchanges, sums, generator
-        self.blocks, slices = known.blocks[list(exchanges.tops)], exchanges.slices
+    def __init__(self, system: System, exchanges: Exchanges, sums: IntArray, generator: Generator) -> None:
+        self.system, self.exchanges, self.sums, self.generator = system, exchanges, sums, generator
+        self.blocks, slices = system.blocks[list(exchanges.tops)], exchanges.slices
         # A profile in no slice of a block has the last place, whose number is 0: it changes no margin there.
         self.numbers = generator.integers(0, 2**64, size=slices + 1, dtype=np.uint64)
         self.numbers[slices] = 0
@@ -220,12 +220,12 @@ class Mender:
     def mend(self, counts: IntArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `counts` (with the rest last); or none."""
         matrix = counts.copy()
-        for option in range(self.known.free):
+        for option in range(self.system.n_free_options):
             if not self._mend_option(matrix, option):
                 return None
-        result: IntArray = matrix[:, : self.known.free].ravel()
+        result: IntArray = matrix[:, : self.system.n_free_options].ravel()
         # The keys are sums modulo 2^64, so they agree by chance too: addition decides.
-        return result if self.known.admits(result) else None
+        return result if self.system.admits(result) else None
 
     def _mend_option(self, matrix: IntArray, option: int) -> bool:
         """Let people change between an option and the rest until its margins hold; false if no set of changes does."""
@@ -243,13 +243,13 @@ class Mender:
         for expected in (EFFORT.birthday_expected, 8 * EFFORT.birthday_expected):
             found = birthday.search(EFFORT.birthday_most, expected)
             if len(found.taken):
-                self._apply(matrix, option, Sets(found.taken[:1], found.dropped[:1]))
+                self._apply(matrix, option, ChangeSets(found.taken[:1], found.dropped[:1]))
                 return True
         return False
 
     def _missing(self, matrix: IntArray, option: int) -> IntArray:
         """Votes that every slice lacks."""
-        sums: IntArray = self.known.slices @ matrix[:, option]
+        sums: IntArray = self.system.slices @ matrix[:, option]
         return self.sums[:, option] - sums
 
     def _open(self, matrix: IntArray, option: int) -> tuple[IntArray, IntArray]:
@@ -258,7 +258,7 @@ class Mender:
         own = matrix[:, option]
         return np.flatnonzero((matrix[:, -1] > 0) & (own < high)), np.flatnonzero(own > low)
 
-    def _apply(self, matrix: IntArray, option: int, changes: Sets) -> None:
+    def _apply(self, matrix: IntArray, option: int, changes: ChangeSets) -> None:
         for profiles, votes in ((changes.taken, 1), (changes.dropped, -1)):
             np.add.at(matrix[:, option], profiles.ravel(), votes)
             np.add.at(matrix[:, -1], profiles.ravel(), -votes)
@@ -276,7 +276,7 @@ class Mender:
             first, second = np.unravel_index(int(gain.argmax()), gain.shape)
             if gain[first, second] <= 0:
                 break
-            pair = Sets(some[0][[[first]]], some[1][[[second]]])
+            pair = ChangeSets(some[0][[[first]]], some[1][[[second]]])
             self._apply(matrix, option, pair)
             apart[first], apart[:, second] = np.inf, np.inf  # once each: both sides were drawn before
             missing = self._missing(matrix, option)
@@ -291,21 +291,21 @@ class Mender:
 
 
 def attain_by_mending(
-    mender: Mender,
+    mender: MarginRepair,
     checked: list[Level],
     near: Callable[[FloatArray], IntArray],
     program: Program,
     take: Callable[[IntArray], None],
 ) -> None:
     """Take tables `near` linear optima, each time towards what is still open."""
-    known, generator, idle = mender.known, mender.generator, 0
+    system, generator, idle = mender.system, mender.generator, 0
     for _ in range(EFFORT.birthday_tables):
         before = open_cells(checked)
         if not before or idle > EFFORT.birthday_idle:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(wanted_changes(checked, generator), known.reference)
-        values = program.vertex(want + 0.1 * generator.standard_normal(known.size))
+        want = coefficients_of_variables(wanted_changes(checked, generator), system.reference)
+        values = program.vertex(want + 0.1 * generator.standard_normal(system.size))
         counts = mender.mend(near(values))
         if counts is not None:
             take(counts)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from safemargin.bounds.cells import direction, wanted_changes, with_rest
+from safemargin.bounds.cells import coefficients_of_variables, wanted_changes, with_rest
 from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.grid import junction
-from safemargin.bounds.mend import Mender, attain_by_mending, can_mend
+from safemargin.bounds.mend import MarginRepair, attain_by_mending, can_mend
 from safemargin.bounds.programs import (
     attain_by_programs,
     is_many_cycles,
@@ -45,7 +45,7 @@ class SettlingMethod:
 
 
 def settle(
-    known: System,
+    system: System,
     targets: Targets,
     progress: Progress = no_progress,
     programs: bool = True,
@@ -59,8 +59,8 @@ def settle(
     Once an interval is known to be wider than `enough`, or with `narrow` not to be, it is not worked out further.
     If `whole` is false, optima of linear programs are not rounded to integer tables.
     """
-    search = Search(targets, known.low, known.high, enough, narrow)
-    task = Bounding(known, given, progress, search, programs, whole)
+    search = Search(targets, system.low, system.high, enough, narrow)
+    task = Bounding(system, given, progress, search, programs, whole)
     tighten(task)
     complete = True
     try:
@@ -89,7 +89,7 @@ def attain(task: Task) -> None:
 
 def _is_decomposable(task: Task) -> bool:
     """Caps break the formulas: never with a roll, and never where a combination is known to be empty."""
-    free = isinstance(task, Bounding) and task.known.people is None and not (task.known.high == 0).any()
+    free = isinstance(task, Bounding) and task.system.people is None and not (task.system.high == 0).any()
     return free and bool(task.grids) and all(grid.is_full and junction(grid.faces) for grid in task.grids)
 
 
@@ -107,14 +107,14 @@ def _has_stated_targets(task: Task) -> bool:
 
 def _follow_rows(task: Task) -> None:
     assert isinstance(task, Bounding)
-    task.search.follow_rows(task.known.rows, task.known.lower, task.known.upper)
+    task.search.follow_rows(task.system.rows, task.system.lower, task.system.upper)
 
 
 def _take_given(task: Task) -> None:
     """Tables that somebody else found; nothing is believed before it is added up."""
-    tables = [counts for counts in task.given if counts.shape == task.low.shape and task.known.admits(counts)]
+    tables = [counts for counts in task.given if counts.shape == task.low.shape and task.system.admits(counts)]
     if isinstance(task, Bounding):  # the floors are a table where propagation settles everything
-        for counts in [task.low, *tables] if task.known.admits(task.low) else tables:
+        for counts in [task.low, *tables] if task.system.admits(task.low) else tables:
             task.search.take(counts)
     else:
         for counts in tables:
@@ -124,14 +124,14 @@ def _take_given(task: Task) -> None:
 
 def _can_walk(task: Task) -> bool:
     plain = isinstance(task, Bounding) and bool(task.grids) and task.search.targets.are_cells
-    return plain and all(grid.is_full for grid in task.grids) and len(task.known.axes) <= EFFORT.walk_axes
+    return plain and all(grid.is_full for grid in task.grids) and len(task.system.axes) <= EFFORT.walk_axes
 
 
 def _walk(task: Task) -> None:
     assert isinstance(task, Bounding)
 
     def start() -> IntArray | None:
-        return near_optimum(task.known, task.program, SEED + 6) if task.programs else None
+        return near_optimum(task.system, task.program, SEED + 6) if task.programs else None
 
     # Where rounding finds no table, people are few, and moves from one found otherwise show hardly any width.
     attain_by_walks(task.grids, task.search, SEED + 5, task.report, None if _can_hold(task) else start)
@@ -145,20 +145,22 @@ def _can_hold(task: Task) -> bool:
 
 def _hold(task: Task) -> None:
     assert isinstance(task, Bounding)
-    attain_widths(task.known, task.search, task.program, numpy_generator(SEED + 10), task.report)
+    attain_widths(task.system, task.search, task.program, numpy_generator(SEED + 10), task.report)
 
 
 def _shuffle_guess(task: Task) -> None:
     assert isinstance(task, Certifying)
-    if is_wide(task.known):  # everything else takes long there
-        attain_within(task.known, task.levels, (task.low, task.high), task.limits, task.take, numpy_generator(SEED + 7))
+    if is_wide(task.system):  # everything else takes long there
+        attain_within(
+            task.system, task.levels, (task.low, task.high), task.limits, task.take, numpy_generator(SEED + 7)
+        )
     elif task.rounder.possible:
         _shuffle(task, task.rounder.guess())
 
 
 def _shuffle(task: Certifying, near: FloatArray) -> None:
     """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
-    known, rounder, generator = task.known, task.rounder, numpy_generator(SEED + 2)
+    system, rounder, generator = task.system, task.rounder, numpy_generator(SEED + 2)
     counts, left = rounder.round(near), task.open
     for turn in range(EFFORT.shuffles):
         if counts is None or not left:
@@ -169,14 +171,14 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
         before, left = left, task.open
         if left < EFFORT.few_cells or turn == EFFORT.shuffles - 1 or (turn > 2 and left > 0.9 * before):
             break  # fits clear few cells better
-        want = with_rest(wanted_changes(task.levels, generator), known.reference)
+        want = with_rest(wanted_changes(task.levels, generator), system.reference)
         counts = rounder.exchanges.shuffle(counts, want, generator)
         task.report(turn + 1)
 
 
 def _can_fit(task: Task) -> bool:
     if isinstance(task, Bounding):
-        return task.known.people is not None and len(task.known.lower) <= EFFORT.fitted_rows
+        return task.system.people is not None and len(task.system.lower) <= EFFORT.fitted_rows
     return not task.is_hopeless
 
 
@@ -186,43 +188,43 @@ def _fit(task: Task) -> None:
         attain_by_fits(task.rounder, task.dual.tilted, task.search, rounds, SEED, task.report)
     else:
         if not task.tables:  # no integer table near the guess
-            scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.known.size)
+            scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.system.size)
             _shuffle(task, task.dual.fit().values if scaling is None else scaling.fit(0.1 * noise))
         if not task.given:
-            _pull(task)
+            _tilted_fits(task)
 
 
-def _pull(task: Certifying) -> None:
-    """Add integer tables near fits that are pulled towards what is still open."""
-    known, rounder, tables, generator = task.known, task.rounder, task.tables, numpy_generator(SEED + 3)
+def _tilted_fits(task: Certifying) -> None:
+    """Add integer tables near fits that are tilted towards what is still open."""
+    system, rounder, tables, generator = task.system, task.rounder, task.tables, numpy_generator(SEED + 3)
     left, stuck, theta = task.open, 0, None
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
-        if stuck and left <= EFFORT.few_ends_to_solve and known.size > EFFORT.presolved_counts and _can_solve(task):
+        if stuck and left <= EFFORT.few_ends_to_solve and system.size > EFFORT.presolved_counts and _can_solve(task):
             break
-        if stuck and is_many_cycles(known):  # few people in many releases: one program is quicker than one repair
+        if stuck and is_many_cycles(system):  # few people in many releases: one program is quicker than one repair
             break
         if rounder.scaling is not None:
-            random_walk(task.levels, known, task.reach, tables, generator)
+            random_walk(task.levels, system, task.reach, tables, generator)
         if stuck and not rounder.in_circles:
             cleared = partial(task.report, EFFORT.shuffles + turn)
-            perturb_and_repair(task.levels, known, task.reach, rounder.round, tables, generator, cleared)
+            perturb_and_repair(task.levels, system, task.reach, rounder.round, tables, generator, cleared)
         if not task.open:
             break
-        want = EFFORT.pull * (1 + stuck) * wanted_changes(task.levels, generator)
-        if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: pull some of them only
+        want = EFFORT.tilt * (1 + stuck) * wanted_changes(task.levels, generator)
+        if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: aim at some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         if rounder.scaling is not None:
-            values = rounder.scaling.fit(direction(want, known.reference))
+            values = rounder.scaling.fit(coefficients_of_variables(want, system.reference))
         else:
-            fit = task.dual.fit(tilt=direction(want, known.reference), start=theta)
+            fit = task.dual.fit(tilt=coefficients_of_variables(want, system.reference), start=theta)
             theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else None, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(known, values, task.low, task.high, direction(want, known.reference))
+            counts = nearby(system, values, task.low, task.high, coefficients_of_variables(want, system.reference))
         if counts is None and tables:  # no integer table near the fit: exchange votes in an earlier one instead
-            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(want, known.reference), generator)
+            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(want, system.reference), generator)
         if counts is not None:
             task.take(counts)
             task.exchange(tables if left < EFFORT.few_cells and turn % 4 == 2 else [counts])
@@ -234,21 +236,21 @@ def _pull(task: Certifying) -> None:
 def _mend(task: Task) -> None:
     assert isinstance(task, Certifying)
     if not task.failed and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
-        mender = Mender(task.known, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
+        mender = MarginRepair(task.system, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
         attain_by_mending(mender, task.levels, task.rounder.near, task.program, task.take)
-        if len(task.known.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
+        if len(task.system.blocks) <= EFFORT.plain_blocks:  # with more, hardly any two profiles exchange votes
             task.exchange(task.tables)
 
 
 def _can_solve(task: Task) -> bool:
-    return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.known) > 0
+    return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.system) > 0
 
 
 def _solve(task: Task) -> None:
     if isinstance(task, Bounding):
-        attain_by_programs(task.known, task.search, task.program, task.whole, SEED + 1, task.report)
+        attain_by_programs(task.system, task.search, task.program, task.whole, SEED + 1, task.report)
     else:
-        solve_open_ends(task.known, task.levels, task.program, task.tables)
+        solve_open_ends(task.system, task.levels, task.program, task.tables)
 
 
 def _can_change(task: Task) -> bool:
@@ -264,28 +266,28 @@ def _can_change_last(task: Task) -> bool:
 
 def _is_small(task: Task) -> bool:
     """Whether programs are quicker than all that is tried before them for larger systems."""
-    return isinstance(task, Certifying) and task.known.size <= EFFORT.changed_early
+    return isinstance(task, Certifying) and task.system.size <= EFFORT.changed_early
 
 
 def _change(task: Task) -> None:
     """Integer programs for single cells that are still open; ends with the first few that nothing settles."""
     assert isinstance(task, Certifying)
-    known, tables = task.known, task.tables
-    if task.open > EFFORT.changed_open and known.free > 1 and not _is_small(task):
+    system, tables = task.system, task.tables
+    if task.open > EFFORT.changed_open and system.n_free_options > 1 and not _is_small(task):
         return  # each program clears a few: the release is treated as undecided, and a coarser one is tried
-    if not tables and known.size <= EFFORT.changed_whole and not is_wide(known):
-        found = near_optimum(known, task.program, SEED + 12)
+    if not tables and system.size <= EFFORT.changed_whole and not is_wide(system):
+        found = near_optimum(system, task.program, SEED + 12)
         if found is not None:
             task.take(found)
             task.exchange([found])
     if tables:
-        attain_by_changes(task, Changes(known, task.low, task.high, numpy_generator(SEED + 13)))
+        attain_by_changes(task, Changes(system, task.low, task.high, numpy_generator(SEED + 13)))
 
 
 def _may_be_linear(task: Task) -> bool:
     if isinstance(task, Bounding) or task.is_hopeless or not task.limits.allow_linear:
         return False
-    return task.open <= (task.known.size if task.most_linear is None else task.most_linear)
+    return task.open <= (task.system.size if task.most_linear is None else task.most_linear)
 
 
 def _clear_by_real_tables(task: Task) -> None:
@@ -294,7 +296,7 @@ def _clear_by_real_tables(task: Task) -> None:
 
 
 METHODS = (  # from outside first: proofs by integer addition alone
-    SettlingMethod("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
+    SettlingMethod("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.system))),
     SettlingMethod("closed form", _is_decomposable, tighten=_close),
     SettlingMethod(
         "shuttle",

@@ -25,19 +25,19 @@ def extreme_pairs(
     The first table has the lowest count there, the second the highest. Places for which no such tables were found are
     missing, and so are those beyond the first `MOST_PAIRS`.
     """
-    known = build_system(public, exposure.onlooker, slack)
-    if known.size > MOST_COUNTS:
+    system = build_system(public, exposure.onlooker, slack)
+    if system.size > MOST_COUNTS:
         return {}
-    cells, cell_of = cells_asked(known, exposure.cells.axes)
+    cells, cell_of = cells_asked(system, exposure.cells.axes)
     if cells.codes.shape != exposure.cells.codes.shape or not np.array_equal(cells.codes, exposure.cells.codes):
         return {}
-    targets = targets_of(known, cell_of, len(cells))
+    targets = targets_of(system, cell_of, len(cells))
     lower, upper = exposure.lower.ravel(), exposure.upper.ravel()
     kept = [place for place in places if lower[place] < upper[place] < UNBOUNDED][:MOST_PAIRS]
     if not kept:
         return {}
     some = Targets(targets.matrix[kept], targets.offset[kept], targets.sign[kept])
-    proofs = prove(known, some, lower[kept], upper[kept], progress=no_progress)
+    proofs = prove(system, some, lower[kept], upper[kept], progress=no_progress)
     pairs: dict[int, list[Difference]] = {}
     for place, low, high in zip(kept, proofs.lower, proofs.upper, strict=True):
         if low.witness is None or high.witness is None:

@@ -45,22 +45,22 @@ def possible(
 ) -> Possible:
     """The tables that `onlooker` cannot rule out; `target` asks for the cells of some axes. Ctrl-C ends counting."""
     onlooker = onlooker or Onlooker()
-    known, targets, seen = _asked(tables, onlooker, target, slack)
+    system, targets, seen = _asked(tables, onlooker, target, slack)
     try:
-        flat = dimension(known)
+        flat = dimension(system)
     except ContradictionError as error:
         raise explained(error, tables, onlooker, slack) from None
     most = max(min(EFFORT.listed_tables, EFFORT.listed_counts // max(len(targets.sign), 1)), 1)
     values = None
     try:
-        count = count_tables(known, progress=progress)
+        count = count_tables(system, progress=progress)
         if count.exact and count.value is not None and count.value <= most:
-            values = _values(known, targets, most)
+            values = _values(system, targets, most)
     except KeyboardInterrupt:
         count = Count(None, False, STOPPED)
     else:
-        if not count.exact and count.method != UNLIMITED and known.size <= EFFORT.reach_counts:
-            count = replace(count, value=max(count.value or 0, _reached(known)))
+        if not count.exact and count.method != UNLIMITED and system.size <= EFFORT.reach_counts:
+            count = replace(count, value=max(count.value or 0, _reached(system)))
     return replace(seen, fiber=_fiber(flat, count, values))
 
 
@@ -79,7 +79,7 @@ def draw(
 
     A tenth as many are drawn before and omitted: by then the chain has forgotten where it began.
     """
-    known, targets, _ = _asked(tables, onlooker or Onlooker(), target, slack)
+    system, targets, _ = _asked(tables, onlooker or Onlooker(), target, slack)
     size = len(targets.sign)
     if not 1 < count <= EFFORT.drawn_counts // max(size, 1):
         raise InputError(
@@ -89,7 +89,7 @@ def draw(
     drawn = np.zeros((count, size), dtype=np.int64)
     done = 0
     try:
-        for turn, table in enumerate(chain(known, _some_table(known), numpy_generator(seed), law)):
+        for turn, table in enumerate(chain(system, _some_table(system), numpy_generator(seed), law)):
             if turn >= warm:
                 drawn[done] = targets.of(table)
                 done += 1
@@ -107,30 +107,30 @@ def draw(
 def _asked(
     tables: Sequence[PublishedTable], onlooker: Onlooker, target: tuple[str, ...] | None, slack: int
 ) -> tuple[System, Targets, Possible]:
-    known = build_system(tables, onlooker, slack)
-    cells, cell_of = cells_asked(known, target)
-    options = () if known.options == ("",) else known.options
-    people = people_of(known, onlooker, cells, cell_of)
+    system = build_system(tables, onlooker, slack)
+    cells, cell_of = cells_asked(system, target)
+    options = () if system.options == ("",) else system.options
+    people = people_of(system, onlooker, cells, cell_of)
     seen = Possible(cells, options, people, onlooker, Fiber(None, None))
-    return known, targets_of(known, cell_of, len(cells)), seen
+    return system, targets_of(system, cell_of, len(cells)), seen
 
 
-def _reached(known: System) -> int:
+def _reached(system: System) -> int:
     """Tables that there are at least, from one in the middle of them."""
     generator = numpy_generator(SEED)
-    inside = next(islice(chain(known, _some_table(known), generator), EFFORT.steps_inside, None))
-    return reach(known, inside, generator)
+    inside = next(islice(chain(system, _some_table(system), generator), EFFORT.steps_inside, None))
+    return reach(system, inside, generator)
 
 
-def _some_table(known: System) -> IntArray:
+def _some_table(system: System) -> IntArray:
     """Any integer table: the floors, a corner of the linear program, or what an integer program finds."""
-    low, high = propagate(known)
-    if known.admits(low):
+    low, high = propagate(system)
+    if system.admits(low):
         return low
-    program, nothing = program_of(known, low, high), np.zeros(known.size)
-    table = integer_table(known, program.maximise(nothing).values)
+    program, nothing = program_of(system, low, high), np.zeros(system.size)
+    table = integer_table(system, program.maximise(nothing).values)
     if table is None:
-        table = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)
+        table = integer_table(system, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)
     if table is None:
         raise TooLargeError("no integer table was found to begin drawing from")
     return table

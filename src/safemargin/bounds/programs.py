@@ -26,7 +26,7 @@ NOWHERE = np.zeros(0, dtype=np.int64)
 Report = Callable[[], None]
 
 
-class Near:
+class LocalMip:
     """Integer programs over the tables of one system that lie close to a real-valued one."""
 
     def __init__(self, program: Program) -> None:
@@ -66,7 +66,7 @@ class Near:
         return add_sum(self.solver, open_places, np.ones(len(open_places)), float(value))
 
 
-class Shift:
+class L1Repair:
     """The least change of an integer table that brings some of its counts to a given sum.
 
     Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
@@ -119,13 +119,13 @@ class Shift:
         return moved
 
 
-class Attainment:
+class TightnessSearch:
     """The search for integer tables at the open ends of all targets."""
 
-    def __init__(self, known: System, search: Search, program: Program, report: Report) -> None:
-        self.known, self.search, self.program, self.report = known, search, program, report
+    def __init__(self, system: System, search: Search, program: Program, report: Report) -> None:
+        self.system, self.search, self.program, self.report = system, search, program, report
         self.generator = numpy_generator(SEED)
-        self.near, self.shift = Near(program), Shift(program, self.generator)
+        self.near, self.shift = LocalMip(program), L1Repair(program, self.generator)
         self.tables: list[IntArray] = []
         self.sums: list[IntArray] = []
 
@@ -142,7 +142,7 @@ class Attainment:
                 self.report()
 
     def _take(self, counts: IntArray | None) -> None:
-        if counts is not None and self.known.admits(counts):
+        if counts is not None and self.system.admits(counts):
             self.search.take(counts)
             self.tables.append(counts)
             self.sums.append(self.search.targets.matrix @ counts)
@@ -162,20 +162,20 @@ class Attainment:
             and len(self.tables) < EFFORT.near_groups
         ):
             before = self.search.unsettled()
-            self._take(self.near.find(self.program.maximise(self._pull()).values))
+            self._take(self.near.find(self.program.maximise(self._tilted_objective()).values))
             stale += before - self.search.unsettled() < EFFORT.near_worthwhile
             self.report()
 
-    def _pull(self) -> FloatArray:
+    def _tilted_objective(self) -> FloatArray:
         above, below = self.search.open_above, self.search.open_below
         chance = self.generator.random(len(above))
         want = np.where(above & below, np.where(chance < 0.5, -1.0, 1.0), above.astype(np.float64) - below)
         targets = self.search.targets
-        pull: FloatArray = targets.matrix.T @ (want * (1 + chance) * targets.sign)
-        return pull
+        objective: FloatArray = targets.matrix.T @ (want * (1 + chance) * targets.sign)
+        return objective
 
     def _alone(self, target: int, upwards: bool) -> None:
-        """One end, by the least change of the table that comes closest to it, or near the optimum pulled to it most."""
+        """One end, by the least change of the table that comes closest to it, or near a tilted optimum."""
         targets = self.search.targets
         value = int(self._goal(target, upwards) - targets.offset[target]) * int(targets.sign[target])
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
@@ -187,8 +187,8 @@ class Attainment:
                     self._take(counts)
                     break
         if self.search.is_open(target, upwards, linear=False):
-            pull = self._pull() + EFFORT.near_weight * cost_of(self.search, target, upwards)
-            self._take(self.near.find(self.program.maximise(pull).values, places, value))
+            objective = self._tilted_objective() + EFFORT.near_weight * cost_of(self.search, target, upwards)
+            self._take(self.near.find(self.program.maximise(objective).values, places, value))
 
     def _goal(self, target: int, upwards: bool) -> int:
         """The end, or what makes the interval wide enough if that is less."""
@@ -219,19 +219,19 @@ def cost_of(search: Search, target: int, upwards: bool) -> FloatArray:
     return cost
 
 
-def program_of(known: System, low: IntArray, high: IntArray) -> Program:
+def program_of(system: System, low: IntArray, high: IntArray) -> Program:
     """Programs over the tables of a system with counts from `low` to `high`."""
-    return Program(joint_rows(known), low, high, EFFORT.rows_to_thin, EFFORT.presolved_counts)
+    return Program(joint_rows(system), low, high, EFFORT.rows_to_thin, EFFORT.presolved_counts)
 
 
 def nearby(
-    known: System, values: FloatArray, low: IntArray, high: IntArray, want: FloatArray | None = None
+    system: System, values: FloatArray, low: IntArray, high: IntArray, want: FloatArray | None = None
 ) -> IntArray | None:
     """Whole counts within `low` and `high` that satisfy every fact, near `values`; or none.
 
     `want` says per variable which way it should rather go.
     """
-    if known.size > EFFORT.circle_counts:
+    if system.size > EFFORT.circle_counts:
         return None
     start = np.clip(np.nan_to_num(values), low, high)
     # Without a wish, towards the nearer integer.
@@ -240,27 +240,27 @@ def nearby(
         bottom = np.maximum(low, np.floor(start).astype(np.int64) - distance)
         top = np.minimum(high, np.ceil(start).astype(np.int64) + distance)
         try:
-            best = program_of(known, bottom, top).maximise_integer(cost, nodes=EFFORT.circle_nodes)
+            best = program_of(system, bottom, top).maximise_integer(cost, nodes=EFFORT.circle_nodes)
         except ContradictionError:
             continue
-        counts = integer_table(known, best.values)
+        counts = integer_table(system, best.values)
         if counts is not None:
             return counts
     return None
 
 
-def near_optimum(known: System, program: Program, seed: int) -> IntArray | None:
+def near_optimum(system: System, program: Program, seed: int) -> IntArray | None:
     """An integer table near some vertex, if there is one; a random objective avoids the degenerate ones."""
-    optimum = program.maximise(numpy_generator(seed).standard_normal(known.size))
-    counts = Near(program).find(optimum.values)
-    return counts if counts is not None and known.admits(counts) else None
+    optimum = program.maximise(numpy_generator(seed).standard_normal(system.size))
+    counts = LocalMip(program).find(optimum.values)
+    return counts if counts is not None and system.admits(counts) else None
 
 
 def attain_by_programs(
-    known: System, search: Search, program: Program, whole: bool, seed: int, report: Callable[[], None]
+    system: System, search: Search, program: Program, whole: bool, seed: int, report: Callable[[], None]
 ) -> None:
     """Linear programs for ends that no table attains, many at once and then one by one; then integer tables there."""
-    _by_groups(known, search, program, seed, report)
+    _by_groups(system, search, program, seed, report)
     for upwards in (True, False):
         for target in np.flatnonzero(search.unseen_above if upwards else search.unseen_below).tolist():
             if search.is_open(target, upwards, linear=True):
@@ -268,14 +268,14 @@ def attain_by_programs(
                 offset = int(search.targets.offset[target])
                 if search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
                     search.method[target] = LINEAR
-                _harvest(known, search, best.values)
+                _harvest(system, search, best.values)
                 report()
     if whole and search.unsettled():
-        Attainment(known, search, program, report).run()
+        TightnessSearch(system, search, program, report).run()
     search.method[~search.attained & ~search.wide & (search.method < LINEAR)] = LINEAR
 
 
-def _by_groups(known: System, search: Search, program: Program, seed: int, report: Callable[[], None]) -> None:
+def _by_groups(system: System, search: Search, program: Program, seed: int, report: Callable[[], None]) -> None:
     """Objectives over some open targets at once: each vertex serves many."""
     generator = numpy_generator(seed)
     for _ in range(EFFORT.group_programs):
@@ -286,51 +286,51 @@ def _by_groups(known: System, search: Search, program: Program, seed: int, repor
         sign = generator.choice([-1.0, 1.0], size=len(above))
         want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
         want *= generator.random(len(want)) < EFFORT.group_share
-        _harvest(known, search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
+        _harvest(system, search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
         report()
         if int(search.unseen_above.sum() + search.unseen_below.sum()) > 0.98 * before:
             return
 
 
-def _harvest(known: System, search: Search, values: FloatArray) -> None:
+def _harvest(system: System, search: Search, values: FloatArray) -> None:
     """Every vertex is a table that the linear programs cannot exclude, and perhaps an integer one."""
     search.see(values)
-    counts = integer_table(known, values)
+    counts = integer_table(system, values)
     if counts is not None:
         search.take(counts)
 
 
-def is_many_cycles(known: System) -> bool:
+def is_many_cycles(system: System) -> bool:
     """Whether few unknowns are in many tables, as those of one small population in one release after the other."""
-    return len(known.blocks) > EFFORT.many_blocks and known.size <= EFFORT.changed_early
+    return len(system.blocks) > EFFORT.many_blocks and system.size <= EFFORT.changed_early
 
 
-def program_budget(known: System) -> int:
+def program_budget(system: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     # Options that share the people of a profile tie their columns together: they are charged with their square.
-    work = known.size * (known.free**2)
+    work = system.size * (system.n_free_options**2)
     # Rows and steps of the simplex method both grow with the blocks.
-    if len(known.blocks) > EFFORT.many_blocks and not is_many_cycles(known):
-        work *= (len(known.blocks) // 4) ** 2
+    if len(system.blocks) > EFFORT.many_blocks and not is_many_cycles(system):
+        work *= (len(system.blocks) // 4) ** 2
     return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 
 
-def solve_open_ends(known: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
+def solve_open_ends(system: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
     """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
-    _programs(known, checked, program, tables, program_budget(known))
+    _programs(system, checked, program, tables, program_budget(system))
     if checked[0].limits.hypothetical and any(level.exposed().any() for level in checked):
         return
-    if open_cells(checked) and known.size <= EFFORT.integer_program_counts:
-        _programs(known, checked, program, tables, None)
+    if open_cells(checked) and system.size <= EFFORT.integer_program_counts:
+        _programs(system, checked, program, tables, None)
 
 
-def probe(known: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
+def probe(system: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
     """A few linear programs for the largest open cells, which end at the first that is disclosed."""
-    _programs(known, checked, program, tables, min(program_budget(known), EFFORT.probes), first=True)
+    _programs(system, checked, program, tables, min(program_budget(system), EFFORT.probes), first=True)
 
 
 def _programs(
-    known: System,
+    system: System,
     checked: list[Level],
     program: Program,
     tables: list[IntArray],
@@ -348,28 +348,28 @@ def _programs(
                 if budget is not None and program.solves >= budget:
                     return
                 if level.needs()[way < 0][cell, option]:
-                    values = _solve_end(known, level, program, (cell, option, way), budget is None)
+                    values = _solve_end(system, level, program, (cell, option, way), budget is None)
                     if (first or level.limits.hypothetical) and level.exposed()[cell, option]:
                         return  # sums that are only assumed: one cell that they disclose rules them out
-                    counts = integer_table(known, values)
+                    counts = integer_table(system, values)
                     before = needs(checked)
                     if counts is not None:
-                        show(checked, known.listed(counts))
+                        show(checked, system.listed(counts))
                         tables += [counts] if needs(checked) < before else []
 
 
-def _solve_end(known: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
+def _solve_end(system: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
     """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
     cell, option, way = end
     profiles = level.members(cell)
-    cost = np.zeros((len(known.codes), known.free))
+    cost = np.zeros((len(system.codes), system.n_free_options))
     offset, sign = 0, 1
-    count = len(known.options)
+    count = len(system.options)
     chosen = (option,) if option < count else level.limits.sets[option - count]
-    if all(each < known.free for each in chosen):
+    if all(each < system.n_free_options for each in chosen):
         cost[profiles[:, None], list(chosen)] = 1.0
     else:  # the reference option is what the others leave of the people
-        cost[profiles[:, None], [each for each in range(known.free) if each not in chosen]] = 1.0
+        cost[profiles[:, None], [each for each in range(system.n_free_options) if each not in chosen]] = 1.0
         offset, sign = int(level.people[cell]), -1
     wanted = (cost * way * sign).ravel()
     nodes = EFFORT.integer_program_nodes

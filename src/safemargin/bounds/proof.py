@@ -19,7 +19,7 @@ from safemargin.bounds.certificate import (
 from safemargin.bounds.duals import DualProgram, Facts, Shortcuts, UpperLimit, goal_of
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.programs import Attainment, program_of
+from safemargin.bounds.programs import TightnessSearch, program_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import WHOLE, Search, Targets
 from safemargin.bounds.system import System, integer_table
@@ -46,7 +46,7 @@ class Proofs:
 
 
 def prove(
-    known: System,
+    system: System,
     targets: Targets,
     lower: IntArray,
     upper: IntArray,
@@ -59,7 +59,7 @@ def prove(
     No long search is made for tables that attain the ends of targets that are not `attained`. Ctrl-C leaves the
     remaining ends without proof.
     """
-    search = Search(targets, *propagate(known))
+    search = Search(targets, *propagate(system))
     search.lower, search.upper, search.kept = lower.copy(), upper.copy(), []
     unlimited = upper >= UNBOUNDED
     search.inner_upper[unlimited] = upper[unlimited]  # no table attains these
@@ -69,13 +69,13 @@ def prove(
         progress("proving", len(limits) + 2 * len(lower) - search.unsettled(), 4 * len(lower))
 
     try:
-        _limit_all(known, search, unlimited, limits, report)
-        if known.admits(search.low):
+        _limit_all(system, search, unlimited, limits, report)
+        if system.admits(search.low):
             search.take(search.low)
         if search.unsettled():
             hopeful = np.ones(len(lower), dtype=bool) if attained is None else attained
-            program = program_of(known, search.low, search.high)
-            Attainment(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
+            program = program_of(system, search.low, search.high)
+            TightnessSearch(system, search, program, report).run(hopeful & (system.size <= EFFORT.witness_counts))
     except KeyboardInterrupt:
         if WHOLE.get():
             raise
@@ -107,14 +107,14 @@ def _few(attains: BoolArray) -> tuple[list[int], IntArray]:
 
 
 def _limit_all(
-    known: System,
+    system: System,
     search: Search,
     unlimited: BoolArray,
     limits: dict[tuple[int, bool], UpperLimit | None],
     report: Callable[[], None],
 ) -> None:
     """The best limit of every end: shortcuts first, a program where they do not reach."""
-    facts = Facts(known)
+    facts = Facts(system)
     shortcuts, program = Shortcuts(facts), None
     for target in range(search.count):
         for upwards in (False, True):
@@ -128,7 +128,7 @@ def _limit_all(
                     program = program or DualProgram(facts)
                     other, values = program.prove(goal)
                     best = min((limit for limit in (best, other) if limit), key=lambda limit: limit.value, default=None)
-                    counts = None if values is None else integer_table(known, values)
+                    counts = None if values is None else integer_table(system, values)
                     if counts is not None:
                         search.take(counts)
             limits[target, upwards] = best
@@ -162,10 +162,10 @@ def prove_intervals(
 
     `sources` are the files of the tables, rolls and facts, in this order.
     """
-    known = build_system(tables, onlooker, slack)
-    targets = targets_of(known, places_in(known, exposure.cells), len(exposure.cells))
+    system = build_system(tables, onlooker, slack)
+    targets = targets_of(system, places_in(system, exposure.cells), len(exposure.cells))
     proofs = prove(
-        known,
+        system,
         targets,
         exposure.lower.ravel(),
         exposure.upper.ravel(),
@@ -176,12 +176,12 @@ def prove_intervals(
     verdict = {"rule": VERDICT_RULE, "target": target.stated(), "counts": counts} if target else None
     return IntervalCertificate(
         sources=tuple(sources),
-        axes=known.axes,
-        categories=known.categories,
-        options=known.options,
+        axes=system.axes,
+        categories=system.categories,
+        options=system.options,
         slack=slack,
-        rows=len(known.lower),
-        variables=known.size,
+        rows=len(system.lower),
+        variables=system.size,
         target=exposure.cells.axes,
         tables=tuple(
             {int(variable): int(counts[variable]) for variable in np.flatnonzero(counts)} for counts in proofs.tables

@@ -13,28 +13,28 @@ from safemargin.bounds.system import System, cell_text, complete_total, joint_ro
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, PublishedTable, TooLargeError, row_keys
 
 
-def propagate(known: System) -> tuple[IntArray, IntArray]:
+def propagate(system: System) -> tuple[IntArray, IntArray]:
     """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest."""
-    low, high = known.low.copy(), np.minimum(known.high, UNBOUNDED)
+    low, high = system.low.copy(), np.minimum(system.high, UNBOUNDED)
     for _ in range(EFFORT.propagation_rounds):
         # Bound propagation on linear rows (Dobra and Fienberg's shuttle; constraint programming calls it bounds
         # consistency): a cell is at most its floor plus what the other floors of a row leave, and at least its ceiling
         # less the surplus.
-        spare = np.where(known.upper < UNBOUNDED, known.upper - known.sums(low), 2 * UNBOUNDED)
-        surplus, alone = _surplus(known, high)
-        _check(known, spare, surplus)
+        spare = np.where(system.upper < UNBOUNDED, system.upper - system.sums(low), 2 * UNBOUNDED)
+        surplus, alone = _surplus(system, high)
+        _check(system, spare, surplus)
         # Where exactly one cell of a row has no ceiling, the others still bound it from below: `alone` instead of
         # `surplus`.
         unlimited = high >= UNBOUNDED
-        new_high = np.minimum(high, low + _least(known, spare))
-        left = np.where(unlimited, _least(known, alone), _least(known, surplus))
+        new_high = np.minimum(high, low + _least(system, spare))
+        left = np.where(unlimited, _least(system, alone), _least(system, surplus))
         new_low = np.maximum(low, np.where(unlimited, 0, high) - left)
         # The options of a profile share its people: one more row that is not stored as a row.
-        if known.people is not None:
-            taken = known.people - new_low.reshape(-1, known.free).sum(axis=1)
-            new_high = np.minimum(new_high, new_low + np.repeat(taken, known.free))
+        if system.people is not None:
+            taken = system.people - new_low.reshape(-1, system.n_free_options).sum(axis=1)
+            new_high = np.minimum(new_high, new_low + np.repeat(taken, system.n_free_options))
         if (new_high < new_low).any():
-            name = cell_text(known.cell(int(np.flatnonzero(new_high < new_low)[0]) // known.free))
+            name = cell_text(system.cell(int(np.flatnonzero(new_high < new_low)[0]) // system.n_free_options))
             raise ContradictionError(f"the facts contradict each other: no count is possible for {name}")
         if (new_high == high).all() and (new_low == low).all():
             break
@@ -42,46 +42,46 @@ def propagate(known: System) -> tuple[IntArray, IntArray]:
     return low, high
 
 
-def _surplus(known: System, high: IntArray) -> tuple[IntArray, IntArray]:
+def _surplus(system: System, high: IntArray) -> tuple[IntArray, IntArray]:
     """How far the ceilings of a row exceed its least: if none is unlimited, and what the others do if just one is."""
-    unlimited = known.sums((high >= UNBOUNDED).astype(np.int64))
-    excess = known.sums(np.where(high >= UNBOUNDED, 0, high)) - known.lower
+    unlimited = system.sums((high >= UNBOUNDED).astype(np.int64))
+    excess = system.sums(np.where(high >= UNBOUNDED, 0, high)) - system.lower
     return np.where(unlimited == 0, excess, UNBOUNDED), np.where(unlimited == 1, excess, UNBOUNDED)
 
 
-def _least(known: System, values: IntArray) -> IntArray:
+def _least(system: System, values: IntArray) -> IntArray:
     """Per variable the least of `values` over the rows it stands in."""
     # Minimum over the rows of each slice first, then over the slices of each profile: no row is expanded to its cells.
-    per_slice = np.full((known.slices.shape[0] + 1, known.free), UNBOUNDED, dtype=np.int64)
-    for option in range(known.free):
-        rows = known.weights[:, option] > 0
-        np.minimum.at(per_slice[:, option], known.slice_of[rows], values[rows])
-    least = np.full((len(known.codes), known.free), UNBOUNDED, dtype=np.int64)
-    for block in known.blocks:  # -1, no slice, reads the last row
+    per_slice = np.full((system.slices.shape[0] + 1, system.n_free_options), UNBOUNDED, dtype=np.int64)
+    for option in range(system.n_free_options):
+        rows = system.weights[:, option] > 0
+        np.minimum.at(per_slice[:, option], system.slice_of[rows], values[rows])
+    least = np.full((len(system.codes), system.n_free_options), UNBOUNDED, dtype=np.int64)
+    for block in system.blocks:  # -1, no slice, reads the last row
         np.minimum(least, per_slice[block], out=least)
     return least.ravel()
 
 
-def _check(known: System, spare: IntArray, surplus: IntArray) -> None:
+def _check(system: System, spare: IntArray, surplus: IntArray) -> None:
     for gap in (spare, surplus):
         if (gap < 0).any():
             row = int(np.flatnonzero(gap < 0)[0])
-            raise ContradictionError(f"the facts contradict each other at {known.explain(row)}")
+            raise ContradictionError(f"the facts contradict each other at {system.explain(row)}")
 
 
-def grids(known: System) -> tuple[MarginGrid, ...]:
+def grids(system: System) -> tuple[MarginGrid, ...]:
     """One grid per option of a plain system; none if it is not plain."""
-    if known.people is not None and known.free > 1:
+    if system.people is not None and system.n_free_options > 1:
         return ()
-    if (known.lower != known.upper).any() or not ((known.weights.sum(axis=1) == 1).all()):
+    if (system.lower != system.upper).any() or not ((system.weights.sum(axis=1) == 1).all()):
         return ()
-    shape = tuple(len(names) for names in known.categories)
+    shape = tuple(len(names) for names in system.categories)
     plain = []
-    for option in range(known.free):
+    for option in range(system.n_free_options):
         values: dict[Face, IntArray] = {}
-        for block in known.blocks:
-            stated = _stated(known, block, option)
-            face = _face(known, block)
+        for block in system.blocks:
+            stated = _stated(system, block, option)
+            face = _face(system, block)
             if stated is None or face is None:
                 return ()
             if not (block >= 0).all():
@@ -90,27 +90,27 @@ def grids(known: System) -> tuple[MarginGrid, ...]:
         tops = tuple(f for f in values if not any(f < other for other in values))
         if not tops:
             return ()
-        plain.append(MarginGrid(known.codes, shape, tops, {face: values[face] for face in tops}))
+        plain.append(MarginGrid(system.codes, shape, tops, {face: values[face] for face in tops}))
     return tuple(plain)
 
 
-def _face(known: System, block: IntArray) -> Face | None:
-    rows = np.flatnonzero(known.slice_of == block.max(initial=-1))
+def _face(system: System, block: IntArray) -> Face | None:
+    rows = np.flatnonzero(system.slice_of == block.max(initial=-1))
     if not len(rows):
         return None
-    table, _ = known.sources[int(rows[0])]
-    face = frozenset(known.axes.index(axis) for axis in table.axes)
+    table, _ = system.sources[int(rows[0])]
+    face = frozenset(system.axes.index(axis) for axis in table.axes)
     columns = sorted(face)
-    keys = row_keys(known.codes[:, columns], [len(known.categories[c]) for c in columns])
+    keys = row_keys(system.codes[:, columns], [len(system.categories[c]) for c in columns])
     alone = len(np.unique(keys)) == len(np.unique(block))
     return face if alone else None
 
 
-def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
+def _stated(system: System, block: IntArray, option: int) -> IntArray | None:
     """The published count of the slice that each profile lies in."""
-    value = np.full(known.slices.shape[0], -1, dtype=np.int64)
-    rows = known.weights[:, option] > 0
-    value[known.slice_of[rows]] = known.lower[rows]
+    value = np.full(system.slices.shape[0], -1, dtype=np.int64)
+    rows = system.weights[:, option] > 0
+    value[system.slice_of[rows]] = system.lower[rows]
     stated = value[block]
     return None if (stated < 0).any() else stated
 
@@ -242,14 +242,14 @@ def _covers(table: PublishedTable) -> bool:
     return len(table.lower) == cells * max(len(table.options), 1)
 
 
-def standard_form(known: System) -> Equations:
+def standard_form(system: System) -> Equations:
     """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
-    low, high = propagate(known)
-    high[_unlimited(known, high)] = 0
+    low, high = propagate(system)
+    high[_unlimited(system, high)] = 0
     if (high >= UNBOUNDED).any():
         raise TooLargeError("nothing that is published limits some count: there is no end to the possible tables")
     loose = np.flatnonzero(low < high)
-    matrix, lower, upper = joint_rows(known)
+    matrix, lower, upper = joint_rows(system)
     shift = matrix @ low
     room = (high - low)[loose]
     part = sparse.csr_array(matrix[:, loose])
@@ -267,10 +267,10 @@ def standard_form(known: System) -> Equations:
     return Equations(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
 
 
-def _unlimited(known: System, high: IntArray) -> IntArray:
+def _unlimited(system: System, high: IntArray) -> IntArray:
     """People without a listed option whom no roll counts: they are omitted."""
-    hidden = np.arange(known.size) % known.free >= len(known.options)
-    limiting = np.bincount(known.rows.indices, minlength=known.size)
+    hidden = np.arange(system.size) % system.n_free_options >= len(system.options)
+    limiting = np.bincount(system.rows.indices, minlength=system.size)
     return np.flatnonzero(hidden & (high >= UNBOUNDED) & (limiting == 0))
 
 

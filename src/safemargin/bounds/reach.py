@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, Parts, open_cells, show, sums_by, wanted_changes, with_rest
+from safemargin.bounds.cells import CellPieces, Level, open_cells, show, sums_by, wanted_changes, with_rest
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
@@ -42,7 +42,7 @@ class _Meeting:
         return sums_by(self.group[side], units, len(self.cell))
 
 
-class Reach:
+class ExchangeGraph:
     """How far exchanges lead from a table; depends on public facts only."""
 
     def __init__(self, exchanges: Exchanges) -> None:
@@ -56,11 +56,11 @@ class Reach:
         self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
-    def parts(self, cell_of: IntArray, cells: int) -> Parts:
+    def pieces(self, cell_of: IntArray, cells: int) -> CellPieces:
         """Cells, given as the cell of every profile, in pieces."""
         first, piece_of = grouped(cell_of * len(self.first) + self.twins)
         people = sums_by(piece_of, self.exchanges.people, len(first))
-        return Parts(cell_of[first], self.twins[first], people, cells)
+        return CellPieces(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
         """Classes that differ in a block only and may exchange votes, with the key of their slices."""
@@ -72,10 +72,10 @@ class Reach:
         return self._pairs[block]
 
 
-class Surroundings:
+class ExchangeNeighbourhood:
     """One table with all that are an exchange away from it."""
 
-    def __init__(self, reach: Reach, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
+    def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
@@ -87,7 +87,7 @@ class Surroundings:
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(
-        self, parts: Parts, wanted: tuple[BoolArray, BoolArray] | None = None
+        self, parts: CellPieces, wanted: tuple[BoolArray, BoolArray] | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
@@ -113,7 +113,7 @@ class Surroundings:
     def _exchange(
         self,
         block: int,
-        parts: Parts,
+        parts: CellPieces,
         pieces: tuple[IntArray, IntArray],
         ends: tuple[IntArray, IntArray],
         wanted: tuple[BoolArray, BoolArray] | None,
@@ -174,7 +174,7 @@ class Surroundings:
         return self._room[key_of]
 
 
-def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -196,7 +196,7 @@ _Met = tuple[list[IntArray], list[tuple[IntArray, IntArray]]]
 """Per side the pairs, and their pieces: all of them, and -1 instead for a pair inside its cell."""
 
 
-def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> _Met:
+def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int) -> _Met:
     """Pairs and pieces where no class lies in two cells, as with most rolls: no sorting."""
     piece_of, cell_of = np.full(classes, -1), np.full(classes, -1)
     piece_of[parts.twins], cell_of[parts.twins] = np.arange(len(parts.twins)), parts.cell
@@ -210,7 +210,7 @@ def _met_once(parts: Parts, first: IntArray, second: IntArray, classes: int) -> 
     return pairs, pieces
 
 
-def _met(parts: Parts, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -238,13 +238,13 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
     return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
 
 
-def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
+def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGraph, tables: Sequence[IntArray]) -> None:
     """What tables one exchange away from these show of open cells."""
     sets = checked[0].limits.sets if checked else ()
-    count, few = len(known.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
+    count, few = len(system.options), max(len(reach.first) // EFFORT.batch_part, EFFORT.batch_pieces)
     for counts in tables:
-        around = Surroundings(reach, counts, sets)
-        batch: list[tuple[Level, IntArray, Parts]] = []
+        around = ExchangeNeighbourhood(reach, counts, sets)
+        batch: list[tuple[Level, IntArray, CellPieces]] = []
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
@@ -254,7 +254,7 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
                     _attain_by_pairs(level, reach.exchanges, counts, asked, count)
                     continue
                 rows = np.flatnonzero(asked)
-                parts = level.pieces(reach.parts).only(rows)
+                parts = level.pieces(reach.pieces).only(rows)
                 # Few cells of many levels cost hardly more than those of one level: all look at every pair. Many cells
                 # of one level have no class twice, which needs no sorting.
                 if len(parts.cell) > few:
@@ -267,12 +267,14 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
         _attain_batch(batch, around, count)
 
 
-def _attain_batch(batch: Sequence[tuple[Level, IntArray, Parts]], around: Surroundings, count: int) -> None:
+def _attain_batch(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]], around: ExchangeNeighbourhood, count: int
+) -> None:
     """The same for some cells of each level, given with their pieces."""
     if not batch:
         return
     cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
-    together = Parts(
+    together = CellPieces(
         np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
         np.concatenate([parts.twins for _, _, parts in batch]),
         np.concatenate([parts.people for _, _, parts in batch]),
@@ -307,7 +309,7 @@ def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked
 
 
 def random_walk(
-    checked: list[Level], known: System, reach: Reach, tables: list[IntArray], generator: Generator
+    checked: list[Level], system: System, reach: ExchangeGraph, tables: list[IntArray], generator: Generator
 ) -> None:
     """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
     counts, idle = tables[-1] if tables else None, 0
@@ -316,10 +318,10 @@ def random_walk(
         and idle < EFFORT.idle_steps
         and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
     ):
-        want = with_rest(wanted_changes(checked, generator), known.reference)
+        want = with_rest(wanted_changes(checked, generator), system.reference)
         counts = reach.exchanges.shuffle(counts, want, generator)
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
+        show(checked, system.listed(counts))
+        attain_by_exchanges(checked, system, reach, [counts])
         idle += 1
         if open_cells(checked) < before:
             tables.append(counts)
@@ -328,8 +330,8 @@ def random_walk(
 
 def perturb_and_repair(
     checked: list[Level],
-    known: System,
-    reach: Reach,
+    system: System,
+    reach: ExchangeGraph,
     repair: Callable[[FloatArray], IntArray | None],
     tables: list[IntArray],
     generator: Generator,
@@ -348,21 +350,21 @@ def perturb_and_repair(
         ):
             break
         cleared(1 - before / first)
-        want = with_rest(wanted_changes(checked, generator), known.reference)
+        want = with_rest(wanted_changes(checked, generator), system.reference)
         rows = np.flatnonzero((want != 0).any(axis=1))
         some = rows[generator.random(len(rows)) < share]
         some = some if len(some) else rows[generator.integers(len(rows), size=1)]
         start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
         for row in some.tolist():
             _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : known.free].ravel().astype(np.float64))
+        counts = repair(start[:, : system.n_free_options].ravel().astype(np.float64))
         idle += 1
         # No repair: the perturbation was too large for the margins to be met again near by.
         if counts is None:
             share = max(share / 2, EFFORT.least_perturbed_share)
             continue
-        show(checked, known.listed(counts))
-        attain_by_exchanges(checked, known, reach, [counts])
+        show(checked, system.listed(counts))
+        attain_by_exchanges(checked, system, reach, [counts])
         if (left := open_cells(checked)) < before:
             tables.append(counts)
             idle = 0 if left < 0.99 * before else idle

@@ -29,10 +29,10 @@ that such pairs connect.
 """
 
 
-def matching_order(known: System, exchanges: Exchanges) -> tuple[MatchStep, ...]:
+def matching_order(system: System, exchanges: Exchanges) -> tuple[MatchStep, ...]:
     """The blocks in an order in which they can be matched; none if no table has several axes, or there is no order."""
-    axes = {block: known.axes_of(block) for block in exchanges.tops}
-    faces = {block: frozenset(known.axes.index(axis) for axis in names) for block, names in axes.items()}
+    axes = {block: system.axes_of(block) for block in exchanges.tops}
+    faces = {block: frozenset(system.axes.index(axis) for axis in names) for block, names in axes.items()}
     if all(len(face) < 2 for face in faces.values()):
         return ()
     order = junction(tuple(faces.values()))
@@ -42,23 +42,23 @@ def matching_order(known: System, exchanges: Exchanges) -> tuple[MatchStep, ...]
     done: list[int] = []
     for whole in order.faces:
         inside = [block for block, face in faces.items() if face <= whole and block not in done]
-        for block in sorted(inside, key=lambda other: (-len(faces[other]), len(distinct(known.blocks[other])))):
-            outside = [a for a in range(len(known.axes)) if a not in faces[block]]
-            others = [known.blocks[other] for other in done] + [_grouping(known, a) for a in outside]
-            together = np.stack(others) if others else known.blocks[:0]
+        for block in sorted(inside, key=lambda other: (-len(faces[other]), len(distinct(system.blocks[other])))):
+            outside = [a for a in range(len(system.axes)) if a not in faces[block]]
+            others = [system.blocks[other] for other in done] + [_grouping(system, a) for a in outside]
+            together = np.stack(others) if others else system.blocks[:0]
             links = exchanges.linked(block, exchanges.alike(block, together), EFFORT.pairs_per_link)
             steps.append((block, links, _connected(links)))
             done.append(block)
     return tuple(steps)
 
 
-def _grouping(known: System, axis: int) -> IntArray:
+def _grouping(system: System, axis: int) -> IntArray:
     """The groups of an axis as its own table has them, or its categories."""
-    for block in range(len(known.blocks)):
-        if known.axes_of(block) == (known.axes[axis],):
-            groups: IntArray = known.blocks[block]
+    for block in range(len(system.blocks)):
+        if system.axes_of(block) == (system.axes[axis],):
+            groups: IntArray = system.blocks[block]
             return groups
-    plain: IntArray = known.codes[:, axis]
+    plain: IntArray = system.codes[:, axis]
     return plain
 
 
@@ -78,13 +78,13 @@ def _connected(links: Links) -> list[IntArray]:
 class Rounder:
     """Rounds tables of one system with a joint roll; what it prepares depends on public facts only."""
 
-    def __init__(self, known: System) -> None:
-        assert known.people is not None
-        self.known, self.people = known, known.people
-        self.ranges = slice_ranges(known)
+    def __init__(self, system: System) -> None:
+        assert system.people is not None
+        self.system, self.people = system, system.people
+        self.ranges = slice_ranges(system)
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
-        low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
-        self.exchanges = Exchanges(known.blocks, known.slices.shape[0], known.people, low, high)
+        low, high = system.low.reshape(-1, system.n_free_options), system.high.reshape(-1, system.n_free_options)
+        self.exchanges = Exchanges(system.blocks, system.slices.shape[0], system.people, low, high)
         self._evenly, self._generator = False, numpy_generator(SEED + 11)
 
     def round(self, values: FloatArray) -> IntArray | None:
@@ -109,13 +109,13 @@ class Rounder:
         if rounded is None and start is not None:
             for block, links, parts in self._chain:
                 for slices in parts:
-                    self._match_block(start, self.known.blocks[block], links, slices)
+                    self._match_block(start, self.system.blocks[block], links, slices)
             return self._checked(start)
         return rounded
 
     def _match_blocks(self, counts: IntArray) -> None:
         """Exchange votes until every margin holds, with profiles that agree in every table as one."""
-        blocks, twins = self.known.blocks, self._twins
+        blocks, twins = self.system.blocks, self._twins
         exchanges = twins.exchanges if twins is not None else self.exchanges
         together = twins.sums(counts) if twins is not None else counts
         for block in range(len(blocks)):
@@ -133,35 +133,35 @@ class Rounder:
     def scaling(self) -> Scaling | None:
         """Fits by scaling, where tables of several axes are published and every count of theirs is exact."""
         tops = self.exchanges.tops
-        if not self.possible or all(len(self.known.axes_of(top)) < 2 for top in tops):
+        if not self.possible or all(len(self.system.axes_of(top)) < 2 for top in tops):
             return None
-        scaling = Scaling(self.known, tops, self.least, self.most)
+        scaling = Scaling(self.system, tops, self.least, self.most)
         return scaling if scaling.possible else None
 
     @cached_property
     def _chain(self) -> tuple[MatchStep, ...]:
-        return matching_order(self.known, self.exchanges)
+        return matching_order(self.system, self.exchanges)
 
     @cached_property
     def in_circles(self) -> bool:
         """Whether tables of several axes stand in no order in which exchanges could match them."""
-        return not self._chain and any(len(self.known.axes_of(top)) > 1 for top in self.exchanges.tops)
+        return not self._chain and any(len(self.system.axes_of(top)) > 1 for top in self.exchanges.tops)
 
     def _checked(self, counts: IntArray) -> IntArray | None:
-        result: IntArray = counts[:, : self.known.free].ravel()
-        return result if self.known.admits(result) else None
+        result: IntArray = counts[:, : self.system.n_free_options].ravel()
+        return result if self.system.admits(result) else None
 
     def guess(self) -> FloatArray:
         """A table near the published shares of the slices each profile lies in: a start that costs nothing."""
         if self.scaling is not None:
             return self.scaling.fit()
-        size = self.known.slice_people
+        size = self.system.slice_people
         everybody = max(int(self.people.sum()), 1)
         middle = (self.least + self.most) / 2
         overall = np.ones(self.least.shape[1])
         logs = np.zeros((len(self.people), self.least.shape[1]))
         used = 0
-        for block in self.known.blocks:
+        for block in self.system.blocks:
             if (block < 0).any() or (self.least[block[:1]] != self.most[block[:1]]).any():
                 continue
             slices = distinct(block)
@@ -172,7 +172,7 @@ class Rounder:
         logs -= max(used - 1, 0) * np.log(overall)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares *= (self.people / shares.sum(axis=1))[:, None]
-        return np.asarray(shares[:, : self.known.free].ravel())
+        return np.asarray(shares[:, : self.system.n_free_options].ravel())
 
     def near(self, values: FloatArray, evenly: bool = False) -> IntArray:
         """Integers near `values` per profile and option (the rest last); people and totals hold, margins need not."""
@@ -181,7 +181,7 @@ class Rounder:
         return counts
 
     def _whole(self, values: FloatArray, evenly: bool) -> IntArray:
-        shares = np.maximum(values.reshape(-1, self.known.free), 0.0)
+        shares = np.maximum(values.reshape(-1, self.system.n_free_options), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
         # 1e-9 keeps integers that floats put just below.
         counts = np.floor(shares + 1e-9).astype(np.int64)
@@ -204,7 +204,7 @@ class Rounder:
 
     def _match_totals(self, counts: IntArray) -> None:
         """Switch votes in the largest profiles until the totals of a complete block are met."""
-        for block in self.known.blocks:
+        for block in self.system.blocks:
             if (block < 0).any():
                 continue
             slices = distinct(block)
@@ -222,11 +222,11 @@ class Rounder:
             return
 
     def _slices(self, block: int) -> IntArray:
-        slices = distinct(self.known.blocks[block])
+        slices = distinct(self.system.blocks[block])
         return slices[slices >= 0]
 
     def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> None:
-        sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
+        sums = np.zeros((self.system.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
         best, since = np.inf, 0
@@ -352,8 +352,8 @@ def attain_by_fits(
         before = search.unsettled()
         want = search.open_above.astype(np.float64) - search.open_below.astype(np.float64)
         want += generator.choice([-1.0, 1.0], size=len(want)) * (search.open_above & search.open_below)
-        pull = np.sign(search.targets.matrix.T @ (want * search.targets.sign))
-        counts = rounder.round(fit(tilts[stale % len(tilts)] * pull))
+        direction = np.sign(search.targets.matrix.T @ (want * search.targets.sign))
+        counts = rounder.round(fit(tilts[stale % len(tilts)] * direction))
         if counts is None:
             return
         search.take(counts)
@@ -368,8 +368,10 @@ def attain_by_fits(
 
 def _exchange_targets(rounder: Rounder, search: Search, counts: IntArray) -> None:
     """What single exchanges of votes make of a table, where the targets are the joint cells."""
-    known, count = rounder.known, len(rounder.known.options)
-    if known.free + known.reference != count or not search.targets.are_joint_cells(len(known.codes), count, known.free):
+    system, count = rounder.system, len(rounder.system.options)
+    if system.n_free_options + system.reference != count or not search.targets.are_joint_cells(
+        len(system.codes), count, system.n_free_options
+    ):
         return
     wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))
     for least, most in rounder.exchanges.reach(counts, wanted, EFFORT.few_pairs):

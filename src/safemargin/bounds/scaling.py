@@ -10,28 +10,28 @@ from safemargin.core import FloatArray, IntArray, distinct
 class Scaling:
     """Scales tables of one system to its finest blocks; `goals` are counts per slice and column, the rest last."""
 
-    def __init__(self, known: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
-        assert known.people is not None
-        self.known, self.people = known, known.people.astype(np.float64)
+    def __init__(self, system: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
+        assert system.people is not None
+        self.system, self.people = system, system.people.astype(np.float64)
         self.blocks, self.goals = [], []
         self.possible = True
         for top in tops:
-            slices = distinct(known.blocks[top])
+            slices = distinct(system.blocks[top])
             if (slices < 0).any() or (least[slices] != most[slices]).any():
                 self.possible = False
                 return
             code = np.zeros(int(slices.max(initial=0)) + 1, dtype=np.int64)
             code[slices] = np.arange(len(slices))
-            self.blocks.append(code[known.blocks[top]])
+            self.blocks.append(code[system.blocks[top]])
             self.goals.append(least[slices].astype(np.float64))
 
-    def fit(self, lean: FloatArray | None = None) -> FloatArray:
-        """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
-        count = self.known.free + 1
+    def fit(self, logits: FloatArray | None = None) -> FloatArray:
+        """Values of all variables near every goal; `logits` says per variable which way, as a logarithm."""
+        count = self.system.n_free_options + 1
         values = np.ones((len(self.people), count))
-        if lean is not None:
+        if logits is not None:
             # exp(20) is five hundred million to one: beyond, scaling would divide by zero.
-            values[:, :-1] = np.exp(np.clip(lean.reshape(-1, count - 1), -20.0, 20.0))
+            values[:, :-1] = np.exp(np.clip(logits.reshape(-1, count - 1), -20.0, 20.0))
         values *= (self.people / values.sum(axis=1))[:, None]
         # Iterative proportional fitting (Deming and Stephan 1940); it converges to the fit of maximum entropy (Csiszar
         # 1975).

@@ -70,9 +70,9 @@ def infer_sets(
     limits = exposure.limits(target)
     if not limits.sets or exposure.people is None:
         return None
-    known = build_system(public, exposure.onlooker, slack)
-    targets = _set_targets(known, limits.sets, places_in(known, exposure.cells), len(exposure.cells))
-    settled = settle(known, targets, progress, enough=enough)
+    system = build_system(public, exposure.onlooker, slack)
+    targets = _set_targets(system, limits.sets, places_in(system, exposure.cells), len(exposure.cells))
+    settled = settle(system, targets, progress, enough=enough)
     shape = (len(exposure.cells), len(limits.sets))
     lower, upper = settled.lower.reshape(shape), settled.upper.reshape(shape)
     both = [np.concatenate(pair, axis=1) for pair in ((exposure.lower, lower), (exposure.upper, upper))]
@@ -81,22 +81,22 @@ def infer_sets(
     return SetIntervals(names, lower, upper, verdicts)
 
 
-def _set_targets(known: System, sets: Sequence[tuple[int, ...]], cell_of: IntArray, cells: int) -> Targets:
+def _set_targets(system: System, sets: Sequence[tuple[int, ...]], cell_of: IntArray, cells: int) -> Targets:
     """One functional per cell and set, in that order."""
-    count, free = len(sets), known.free
+    count, free = len(sets), system.n_free_options
     profiles = np.arange(len(cell_of))
     rows, columns = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
     for number, members in enumerate(sets):
         variables = [option for option in members if option < free]
         if len(variables) < len(members):  # the last option is what the others leave of the people
-            assert known.people is not None
-            np.add.at(offset[:, number], cell_of, known.people)
+            assert system.people is not None
+            np.add.at(offset[:, number], cell_of, system.people)
             sign[:, number] = -1
             variables = [option for option in range(free) if option not in members]
         for variable in variables:
             rows.append(cell_of * count + number)
             columns.append(profiles * free + variable)
     at = np.concatenate(rows), np.concatenate(columns)
-    matrix = sparse.csr_array((np.ones(len(at[0]), dtype=np.int64), at), shape=(cells * count, known.size))
+    matrix = sparse.csr_array((np.ones(len(at[0]), dtype=np.int64), at), shape=(cells * count, system.size))
     return Targets(matrix, offset.ravel(), sign.ravel())

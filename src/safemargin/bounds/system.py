@@ -25,14 +25,14 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True)
-class Layer:
+class CellSet:
     """Rows of a table whose cells do not overlap, with the group that each category falls in, per axis."""
 
     rows: IntArray
     groups: tuple[Mapping[str, int], ...]
 
 
-def layers(table: PublishedTable) -> Iterator[Layer]:
+def disjoint_cell_sets(table: PublishedTable) -> Iterator[CellSet]:
     """The rows of `table` in as few sets of disjoint cells as a greedy pass finds: one, unless groups overlap."""
     levels = [_levels(groups) for groups in table.groups]
     depth = [max(level, default=0) + 1 for level in levels]
@@ -45,7 +45,7 @@ def layers(table: PublishedTable) -> Iterator[Layer]:
                 {name: g for g, group in enumerate(table.groups[a]) if levels[a][g] == wanted for name in group}
                 for a, wanted in enumerate(combination)
             )
-            yield Layer(np.flatnonzero(keep), groups)
+            yield CellSet(np.flatnonzero(keep), groups)
 
 
 def _levels(groups: tuple[Group, ...]) -> list[int]:
@@ -98,8 +98,9 @@ def joint_roll(roll: Sequence[PublishedTable], axes: tuple[str, ...]) -> Publish
 class System:
     """Unknown counts `x[profile, option]` with everything that is known of them.
 
-    Variables are numbered `profile * free + option`. With a joint roll, `people` caps the sum over the options of every
-    profile, and if the options cover everybody the last one (`reference`) is not a variable but what the others leave.
+    Variables are numbered `profile * n_free_options + option`. With a joint roll, `people` caps the sum over the
+    options of every profile, and if the options cover everybody the last one (`reference`) is not a variable but what
+    the others leave.
     Without it, rolls of single axes are rows, with one unlisted option more where the listed ones leave people over.
     `blocks[b, profile]` is the slice that a profile lies in according to block `b` of disjoint slices, or -1.
     """
@@ -108,7 +109,7 @@ class System:
     categories: tuple[tuple[str, ...], ...]
     codes: IntArray
     options: tuple[str, ...]
-    free: int
+    n_free_options: int
     reference: bool
     people: IntArray | None
     blocks: IntArray
@@ -126,17 +127,17 @@ class System:
         """Row `r` adds the options in `weights[r]` over the profiles of slice `slice_of[r]`."""
         picked = self.slices[self.slice_of].tocoo()
         row_parts, column_parts = [], []
-        for option in range(self.free):
+        for option in range(self.n_free_options):
             keep = self.weights[picked.row, option] > 0
             row_parts.append(picked.row[keep])
-            column_parts.append(picked.col[keep].astype(np.int64) * self.free + option)
+            column_parts.append(picked.col[keep].astype(np.int64) * self.n_free_options + option)
         rows, variables = np.concatenate(row_parts), np.concatenate(column_parts)
         ones = np.ones(len(rows), dtype=np.int64)
         return sparse.csr_array((ones, (rows, variables)), shape=(len(self.lower), self.size))
 
     def sums(self, counts: IntArray) -> IntArray:
         """The value of every row, exactly."""
-        per_slice = self.slices @ counts.reshape(-1, self.free)
+        per_slice = self.slices @ counts.reshape(-1, self.n_free_options)
         sums: IntArray = (per_slice[self.slice_of] * self.weights).sum(axis=1)
         return sums
 
@@ -165,11 +166,11 @@ class System:
             return False
         if self.people is None:
             return True
-        return bool((counts.reshape(-1, self.free).sum(axis=1) <= self.people).all())
+        return bool((counts.reshape(-1, self.n_free_options).sum(axis=1) <= self.people).all())
 
     def listed(self, counts: IntArray, profiles: IntArray | slice = EVERY) -> IntArray:
         """Counts per profile (rows; all, or some) and listed option (columns), the reference option included."""
-        matrix = counts.reshape(-1, self.free)[profiles]
+        matrix = counts.reshape(-1, self.n_free_options)[profiles]
         if self.reference:
             assert self.people is not None
             return np.column_stack([matrix, self.people[profiles] - matrix.sum(axis=1)])
@@ -177,7 +178,7 @@ class System:
 
     def listed_ends(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
         """Intervals per profile and listed option from those of the variables."""
-        least, most = low.reshape(-1, self.free), high.reshape(-1, self.free)
+        least, most = low.reshape(-1, self.n_free_options), high.reshape(-1, self.n_free_options)
         if self.reference:
             assert self.people is not None
             left = np.maximum(self.people - most.sum(axis=1), 0)
@@ -226,7 +227,7 @@ def complete_total(table: PublishedTable, seen: Seen) -> tuple[int, ...] | None:
 
     A table that leaves a category of `seen` out may be about some people only.
     """
-    if not table.is_exact or len(list(layers(table))) != 1:
+    if not table.is_exact or len(list(disjoint_cell_sets(table))) != 1:
         return None
     for a, axis in enumerate(table.axes):
         if not set(seen.get(axis, ())) <= frozenset().union(*table.groups[a]):
@@ -236,18 +237,18 @@ def complete_total(table: PublishedTable, seen: Seen) -> tuple[int, ...] | None:
     return tuple(int(table.lower[table.option == o].sum()) for o in range(len(table.options)))
 
 
-def stated_totals(known: System, tables: Sequence[PublishedTable]) -> tuple[int, ...]:
+def stated_totals(system: System, tables: Sequence[PublishedTable]) -> tuple[int, ...]:
     """The total per option that the first complete table of it states; 0 if none does."""
     totals: dict[str, int] = {}
     for table in tables:
-        for name, total in zip(table.options or ("",), complete_total(table, known.seen) or (), strict=False):
+        for name, total in zip(table.options or ("",), complete_total(table, system.seen) or (), strict=False):
             totals.setdefault(name, total)
-    return tuple(totals.get(name, 0) for name in known.options)
+    return tuple(totals.get(name, 0) for name in system.options)
 
 
-def stated_population(known: System, rolls: Sequence[PublishedTable]) -> int | None:
+def stated_population(system: System, rolls: Sequence[PublishedTable]) -> int | None:
     """How many people the rolls count, if one is complete."""
-    totals = [total for table in rolls if (total := complete_total(table, known.seen)) is not None]
+    totals = [total for table in rolls if (total := complete_total(table, system.seen)) is not None]
     return max((sum(total) for total in totals), default=None)
 
 
@@ -278,23 +279,23 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
     return apart
 
 
-def integer_table(known: System, values: FloatArray) -> IntArray | None:
+def integer_table(system: System, values: FloatArray) -> IntArray | None:
     """`values` in integers if they satisfy every fact exactly."""
     # Rounding proposes, `admits` decides: floating point never enters a proof.
     counts = np.rint(values).astype(np.int64)
-    return counts if known.admits(counts) else None
+    return counts if system.admits(counts) else None
 
 
-def joint_rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
+def joint_rows(system: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
     """The rows of the system, with one more per profile where several options share its people."""
-    if known.people is None or known.free == 1:
-        return known.rows, known.lower, known.upper
+    if system.people is None or system.n_free_options == 1:
+        return system.rows, system.lower, system.upper
     # With one option, `high` already caps each profile; with several, the cap is on their sum and needs a row.
-    profiles = np.arange(known.size) // known.free
-    shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
-    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
-    nothing = np.zeros(len(known.people), dtype=np.int64)
-    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
+    profiles = np.arange(system.size) // system.n_free_options
+    shared = sparse.csr_array((np.ones(system.size, dtype=np.int64), (profiles, np.arange(system.size))))
+    matrix = sparse.csr_array(sparse.vstack([system.rows, shared]))
+    nothing = np.zeros(len(system.people), dtype=np.int64)
+    return matrix, np.r_[system.lower, nothing], np.r_[system.upper, system.people]
 
 
 @dataclass(frozen=True)
@@ -309,21 +310,21 @@ class SliceRanges:
     most: IntArray
 
 
-def slice_ranges(known: System) -> SliceRanges:
+def slice_ranges(system: System) -> SliceRanges:
     """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice."""
-    assert known.people is not None
-    free, size = known.free, known.slice_people
+    assert system.people is not None
+    free, size = system.n_free_options, system.slice_people
     least = np.zeros((len(size), free + 1), dtype=np.int64)
     most = np.full((len(size), free + 1), UNBOUNDED, dtype=np.int64)
-    chosen = known.weights.sum(axis=1)
+    chosen = system.weights.sum(axis=1)
     single, every = (chosen == 1) & (free > 1), chosen == free
     if not (single | every).all():
         return SliceRanges(False, least, most)
     # A row over all options bounds what they leave of the people: the last column, from the other side.
-    column = np.where(single, known.weights.argmax(axis=1), free)
-    people = size[known.slice_of]
-    np.maximum.at(least, (known.slice_of, column), np.where(single, known.lower, people - known.upper))
-    np.minimum.at(most, (known.slice_of, column), np.where(single, known.upper, people - known.lower))
+    column = np.where(single, system.weights.argmax(axis=1), free)
+    people = size[system.slice_of]
+    np.maximum.at(least, (system.slice_of, column), np.where(single, system.lower, people - system.upper))
+    np.minimum.at(most, (system.slice_of, column), np.where(single, system.upper, people - system.lower))
     if free == 1:
         least[:, 0] = np.maximum(size - most[:, 1], 0)
         most[:, 0] = size - least[:, 1]

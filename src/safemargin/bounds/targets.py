@@ -19,36 +19,36 @@ def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...
     return target
 
 
-def cells_asked(known: System, target: tuple[str, ...] | None) -> tuple[CellIndex, IntArray]:
+def cells_asked(system: System, target: tuple[str, ...] | None) -> tuple[CellIndex, IntArray]:
     """The cells asked for, and which of them each profile lies in."""
     if target is None:
-        return CellIndex(known.axes, known.categories, known.codes), np.arange(len(known.codes))
-    columns = [known.axes.index(axis) for axis in known_axes(target, known.axes)]
-    categories = tuple(known.categories[c] for c in columns)
-    codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
+        return CellIndex(system.axes, system.categories, system.codes), np.arange(len(system.codes))
+    columns = [system.axes.index(axis) for axis in known_axes(target, system.axes)]
+    categories = tuple(system.categories[c] for c in columns)
+    codes = system.codes[:, columns].reshape(len(system.codes), len(columns))
     _, first, inverse = np.unique(
         row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
     )
     return CellIndex(target, categories, codes[first]), inverse.astype(np.int64)
 
 
-def places_in(known: System, cells: CellIndex) -> IntArray:
+def places_in(system: System, cells: CellIndex) -> IntArray:
     """Which of `cells` each profile lies in."""
-    columns = [known.axes.index(axis) for axis in cells.axes]
+    columns = [system.axes.index(axis) for axis in cells.axes]
     sizes = [len(names) for names in cells.categories]
-    codes = np.zeros((len(known.codes), len(columns)), dtype=np.int64)
+    codes = np.zeros((len(system.codes), len(columns)), dtype=np.int64)
     for a, column in enumerate(columns):
         code_of = {name: code for code, name in enumerate(cells.categories[a])}
-        codes[:, a] = np.array([code_of[name] for name in known.categories[column]])[known.codes[:, column]]
+        codes[:, a] = np.array([code_of[name] for name in system.categories[column]])[system.codes[:, column]]
     keys, wanted = row_keys(cells.codes, sizes), row_keys(codes, sizes)
     order = np.argsort(keys, kind="stable")
     cell_of: IntArray = order[np.searchsorted(keys[order], wanted)]
     return cell_of
 
 
-def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
+def targets_of(system: System, cell_of: IntArray, cells: int) -> Targets:
     """One functional per cell and listed option, in that order."""
-    count, free = len(known.options), known.free
+    count, free = len(system.options), system.n_free_options
     profiles = np.arange(len(cell_of))
     rows, columns = [], []
     for option in range(count):
@@ -57,23 +57,23 @@ def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
             columns.append(profiles * free + variable)
     target_rows, variables = np.concatenate(rows), np.concatenate(columns)
     matrix = sparse.csr_array(
-        (np.ones(len(target_rows), dtype=np.int64), (target_rows, variables)), shape=(cells * count, known.size)
+        (np.ones(len(target_rows), dtype=np.int64), (target_rows, variables)), shape=(cells * count, system.size)
     )
     offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
-    if known.reference and known.people is not None:
-        np.add.at(offset[:, -1], cell_of, known.people)
+    if system.reference and system.people is not None:
+        np.add.at(offset[:, -1], cell_of, system.people)
         sign[:, -1] = -1
     return Targets(matrix, offset.ravel(), sign.ravel())
 
 
-def people_of(known: System, onlooker: Onlooker, cells: CellIndex, cell_of: IntArray) -> IntArray | None:
+def people_of(system: System, onlooker: Onlooker, cells: CellIndex, cell_of: IntArray) -> IntArray | None:
     """People per cell, where they are known."""
-    if known.people is not None:
+    if system.people is not None:
         people = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(people, cell_of, known.people)
+        np.add.at(people, cell_of, system.people)
         return people
     for table in onlooker.roll:
-        if set(table.axes) >= set(cells.axes) and complete_total(table, known.seen) is not None:
+        if set(table.axes) >= set(cells.axes) and complete_total(table, system.seen) is not None:
             return _sizes(table, cells)
     return None
 

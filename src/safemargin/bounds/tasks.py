@@ -15,7 +15,7 @@ from safemargin.bounds.programs import (
     program_of,
 )
 from safemargin.bounds.propagate import grids
-from safemargin.bounds.reach import Reach, attain_by_exchanges
+from safemargin.bounds.reach import ExchangeGraph, attain_by_exchanges
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import Search
 from safemargin.bounds.solver import Program
@@ -26,15 +26,15 @@ from safemargin.core import IntArray, Limits, Progress, no_progress
 
 
 @dataclass(eq=False)
-class Question(ABC):
+class InferenceTask(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
-    known: System
+    system: System
     given: Sequence[IntArray]
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.low, self.high = self.known.low, self.known.high
+        self.low, self.high = self.system.low, self.system.high
 
     @property
     @abstractmethod
@@ -51,26 +51,26 @@ class Question(ABC):
     @cached_property
     def grids(self) -> tuple[MarginGrid, ...]:
         """The plain margins per option; none if the system is not plain."""
-        return grids(self.known)
+        return grids(self.system)
 
     @cached_property
     def rounder(self) -> Rounder:
         """Rounds tables of this system."""
-        return Rounder(self.known)
+        return Rounder(self.system)
 
     @cached_property
     def dual(self) -> SoftmaxDual:
         """Fits tables of this system."""
-        return SoftmaxDual(self.known, self.low, self.high)
+        return SoftmaxDual(self.system, self.low, self.high)
 
     @cached_property
     def program(self) -> Program:
         """Linear and integer programs over this system."""
-        return program_of(self.known, self.low, self.high)
+        return program_of(self.system, self.low, self.high)
 
 
 @dataclass(eq=False)
-class Bounding(Question):
+class Bounding(InferenceTask):
     """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
 
     search: Search
@@ -95,7 +95,7 @@ class Bounding(Question):
 
 
 @dataclass(eq=False)
-class Certifying(Question):
+class Certifying(InferenceTask):
     """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
 
     levels: list[Level]
@@ -113,29 +113,29 @@ class Certifying(Question):
         return open_cells(self.levels)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> ExchangeGraph:
         """What single exchanges lead to."""
-        return Reach(self.rounder.exchanges)
+        return ExchangeGraph(self.rounder.exchanges)
 
     @property
     def is_hopeless(self) -> bool:
         """Whether fractions are of no use and nothing here rounds tables of this kind and size."""
-        few = self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts
-        return is_wide(self.known) or (not few and self.rounder.in_circles)
+        few = self.most_linear is None or self.tables or self.system.size <= EFFORT.circle_counts
+        return is_wide(self.system) or (not few and self.rounder.in_circles)
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
         super().narrow(low, high)
-        self.levels[0].force(*self.known.listed_ends(low, high))
+        self.levels[0].force(*self.system.listed_ends(low, high))
 
     def take(self, counts: IntArray) -> None:
         """Add an integer table and what it shows."""
         self.tables.append(counts)
-        show(self.levels, self.known.listed(counts))
+        show(self.levels, self.system.listed(counts))
 
     def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
         """What tables one exchange away from these show."""
         for table in tables:  # one takes up to seconds: who waits may stop in between
-            attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, [table])
+            attain_by_exchanges(self.levels if levels is None else levels, self.system, self.reach, [table])
             self.report(self.turn)
 
     def report(self, turn: float, share: float = 0.0) -> None:
@@ -186,7 +186,7 @@ def _next_open(task: Certifying) -> tuple[Level, int, int] | None:
 def _settle_cell(task: Certifying, changes: Changes, place: tuple[Level, int, int]) -> IntArray | None:
     """A table that shows one more end of a cell; where a program proves that there is none, the cell is narrowed."""
     level, cell, column = place
-    for aim, higher in aims_of(task.known, level, cell, column):
+    for aim, higher in aims_of(task.system, level, cell, column):
         change = changes.find(task.tables[-EFFORT.change_starts :], aim)
         if change.table is not None:
             task.take(change.table)

@@ -207,8 +207,8 @@ def _once(facts: Sequence[PublishedTable], said: Sequence[PublishedTable] = ()) 
 def _is_possible(facts: Sequence[PublishedTable], larger: Larger) -> bool:
     """Whether some table, fractional or not, satisfies all facts of the larger population."""
     try:
-        known = _known(facts, larger)[0]
-        program_of(known, *propagate(known)).maximise(np.zeros(known.size))
+        system = _known(facts, larger)[0]
+        program_of(system, *propagate(system)).maximise(np.zeros(system.size))
     except ContradictionError:
         return False
     return True
@@ -219,14 +219,14 @@ def _certified(
 ) -> Proof | None:
     """The certificate of the larger population; none if somebody must have changed their answer."""
     try:
-        known, placed = _known(facts, larger)
-        public = _public_histories(placed, larger, known, limits)
+        system, placed = _known(facts, larger)
+        public = _public_histories(placed, larger, system, limits)
         if quick:
             return certify(
-                known, limits, quick=True, excused=public, cells=lambda ranges: _first(known, ranges, limits)
+                system, limits, quick=True, excused=public, cells=lambda ranges: _first(system, ranges, limits)
             )
         proof = certify(
-            known, limits, progress, excused=public, cells=lambda ranges: _cells(known, larger, ranges, limits)
+            system, limits, progress, excused=public, cells=lambda ranges: _cells(system, larger, ranges, limits)
         )
         if not proof.tables and not proof.holds and not _is_possible(facts, larger):
             return None
@@ -235,25 +235,25 @@ def _certified(
         return None
 
 
-def _cells(known: System, larger: Larger, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    column = known.axes.index(larger.roll.axes[-1])
-    history = np.array(known.categories[column])[known.codes[:, column]]
+def _cells(system: System, larger: Larger, ranges: SliceRanges, limits: Limits) -> list[Level]:
+    column = system.axes.index(larger.roll.axes[-1])
+    history = np.array(system.categories[column])[system.codes[:, column]]
     # The present cycle first; one with the same people at the same places has no cells of its own.
     cycles = dict.fromkeys(
         (tuple(columns.values()), there)
         for columns, there in zip(larger.columns[::-1], larger.there[::-1], strict=True)
     )
     there_then = [(axes, np.isin(history, sorted(there))) for axes, there in cycles]
-    return cycle_levels(known, ranges, limits, there_then, larger.roll.axes[-1])
+    return cycle_levels(system, ranges, limits, there_then, larger.roll.axes[-1])
 
 
-def _first(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
+def _first(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The cells that closed forms say something about: profiles, and published groups."""
-    return cycle_levels(known, ranges, limits, (), known.axes[-1])
+    return cycle_levels(system, ranges, limits, (), system.axes[-1])
 
 
 def _public_histories(
-    placed: Sequence[PublishedTable], larger: Larger, known: System, limits: Limits
+    placed: Sequence[PublishedTable], larger: Larger, system: System, limits: Limits
 ) -> list[tuple[BoolArray, BoolArray]]:
     """Whose answers the totals of all cycles alone disclose within the limits: people of one history."""
     axis = larger.roll.axes[-1]
@@ -268,7 +268,7 @@ def _public_histories(
     lower, upper = limits.extended(lower, upper, small.people)
     narrow = limits.verdicts(lower, upper, small.people) == 2
     narrow &= (upper >= limits.least(small.people)) & (lower <= limits.most(small.people))
-    column = known.axes.index(axis)
-    history = np.array(known.categories[column])[known.codes[:, column]]
+    column = system.axes.index(axis)
+    history = np.array(system.categories[column])[system.codes[:, column]]
     rows = np.flatnonzero(narrow.any(axis=1)).tolist()
     return [(history == cells.cell(row)[axis], narrow[row]) for row in rows]

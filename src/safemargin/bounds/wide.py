@@ -11,26 +11,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import form_of, is_infeasible, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
 from safemargin.core import FloatArray, Generator, IntArray, Limits
 
 
-def is_wide(known: System) -> bool:
+def is_wide(system: System) -> bool:
     """Whether a system with a joint roll has so many slices that dense methods take long."""
-    return known.people is not None and known.slices.shape[0] > EFFORT.dense_slices
+    return system.people is not None and system.slices.shape[0] > EFFORT.dense_slices
 
 
 class WidePrograms:
     """Programs over the rows of a system; with `limits`, every profile that can be is kept within them."""
 
-    def __init__(self, known: System, low: IntArray, high: IntArray, within: Limits | None = None) -> None:
-        self.known = known
+    def __init__(self, system: System, low: IntArray, high: IntArray, within: Limits | None = None) -> None:
+        self.system = system
         if within is not None:
-            low, high = _narrowed(known, low, high, within)
-        self.form = form_of(joint_rows(known), low, high)
+            low, high = _narrowed(system, low, high, within)
+        self.form = form_of(joint_rows(system), low, high)
         self.impossible = False
 
     def find(self, want: FloatArray) -> IntArray | None:
@@ -45,26 +45,26 @@ class WidePrograms:
             values = None if self.impossible else values_of(solver)
             if values is None:
                 return None
-            if (counts := integer_table(self.known, values)) is not None:
+            if (counts := integer_table(self.system, values)) is not None:
                 return counts
         return None
 
 
-def _narrowed(known: System, low: IntArray, high: IntArray, within: Limits) -> tuple[IntArray, IntArray]:
+def _narrowed(system: System, low: IntArray, high: IntArray, within: Limits) -> tuple[IntArray, IntArray]:
     """Ranges of the variables within the limits, where a profile is large enough to have any."""
-    assert known.people is not None
-    least, most = within.least(known.people), within.most(known.people)
-    inner_low, inner_high = least[:, : known.free], most[:, : known.free]
-    if known.reference and known.free == 1:  # the option that is left has limits too
-        inner_low = np.maximum(inner_low, known.people[:, None] - most[:, 1:2])
-        inner_high = np.minimum(inner_high, known.people[:, None] - least[:, 1:2])
+    assert system.people is not None
+    least, most = within.least(system.people), within.most(system.people)
+    inner_low, inner_high = least[:, : system.n_free_options], most[:, : system.n_free_options]
+    if system.reference and system.n_free_options == 1:  # the option that is left has limits too
+        inner_low = np.maximum(inner_low, system.people[:, None] - most[:, 1:2])
+        inner_high = np.minimum(inner_high, system.people[:, None] - least[:, 1:2])
     listed = np.maximum(low, inner_low.ravel()), np.minimum(high, inner_high.ravel())
     possible = listed[0] <= listed[1]
     return np.where(possible, listed[0], low), np.where(possible, listed[1], high)
 
 
 def attain_within(
-    known: System,
+    system: System,
     checked: list[Level],
     ends: tuple[IntArray, IntArray],
     within: Limits,
@@ -72,14 +72,14 @@ def attain_within(
     generator: Generator,
 ) -> None:
     """Take tables by programs within the limits, or without, each time towards what is still open."""
-    programs, stuck = [WidePrograms(known, *ends, box) for box in (within, None)], 0
+    programs, stuck = [WidePrograms(system, *ends, box) for box in (within, None)], 0
     for turn in range(EFFORT.wide_programs):
         before = open_cells(checked)
         if not before or stuck > 3:
             return
         # A little of everything beside what is wanted: else cells that nobody asks for stay where they are.
-        want = direction(wanted_changes(checked, generator), known.reference)
-        want = want + 0.1 * generator.standard_normal(known.size)
+        want = coefficients_of_variables(wanted_changes(checked, generator), system.reference)
+        want = want + 0.1 * generator.standard_normal(system.size)
         # Inside the limits first; cells that are still open after that need a count at one end of their range.
         found = next((c for program in programs[turn // 4 % 2 :] if (c := program.find(want)) is not None), None)
         if found is None:

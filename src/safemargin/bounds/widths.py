@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def attain_widths(
-    known: System, search: Search, program: Program, generator: Generator, report: Callable[[], None]
+    system: System, search: Search, program: Program, generator: Generator, report: Callable[[], None]
 ) -> None:
     """Take tables that show open targets, one variable each, to be wide; stops where tables show no more."""
     assert search.enough is not None
@@ -39,7 +39,7 @@ def attain_widths(
             liftable = np.flatnonzero(is_open & (wide_at <= search.upper))
             if not len(liftable):
                 return
-            held = held_together(known, search.low, wide_at, generator.permutation(liftable))
+            held = held_together(system, search.low, wide_at, generator.permutation(liftable))
             held = held[generator.random(len(held)) < share]
             low[np.searchsorted(program.loose, held)] = wide_at[held]
         solver.changeColsBounds(len(every), every, low, high)
@@ -49,7 +49,7 @@ def attain_widths(
         counts = program.fixed.astype(np.int64)
         if (whole := _cut_fractions(solver, low, high, generator)) is not None:
             counts[program.loose] = whole
-            if known.admits(counts):
+            if system.admits(counts):
                 search.take(counts)
         stale = 0 if search.unsettled() < before else stale + 1
         report()
@@ -79,14 +79,14 @@ def _cut_fractions(solver: "Highs", low: FloatArray, high: FloatArray, generator
     return None
 
 
-def held_together(known: System, low: IntArray, wide_at: IntArray, order: IntArray) -> IntArray:
+def held_together(system: System, low: IntArray, wide_at: IntArray, order: IntArray) -> IntArray:
     """Variables that can be raised from `low` to `wide_at` together, the first in `order` first.
 
     Each takes what it is raised by from the rows it stands in: a row may serve one of them, or several as long as that
     takes no more than half of what it has to spare.
     """
-    columns, need = known.rows.tocsc(), wide_at - low
-    spare, raised = known.upper - known.sums(low), np.zeros(len(known.upper), dtype=np.int64)
+    columns, need = system.rows.tocsc(), wide_at - low
+    spare, raised = system.upper - system.sums(low), np.zeros(len(system.upper), dtype=np.int64)
     chosen = []
     for variable in order.tolist():
         rows = columns.indices[columns.indptr[variable] : columns.indptr[variable + 1]]

@@ -53,7 +53,7 @@ from itertools import combinations, islice
 import numpy as np
 from scipy import linalg, sparse
 
-from safemargin.bounds.cells import Level, direction, open_cells, wanted_changes
+from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, one_thread
@@ -81,25 +81,25 @@ class Fit:
 class SoftmaxDual:
     """All tables `theta` can reach for one system with a joint roll: boxes for single counts, or shares by softmax."""
 
-    def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
-        assert known.people is not None
-        self.known, self.people, self.shares = known, known.people.astype(np.float64), known.free > 1
-        self.rows = np.flatnonzero((known.lower > 0) | (known.upper < UNBOUNDED))
-        self.slice_of, self.weights = known.slice_of[self.rows], known.weights[self.rows].astype(np.float64)
-        self.slices = known.slices.astype(np.float64)
-        ceiling = np.minimum(high, _reach(known))
-        lower = known.lower[self.rows]
-        most = np.minimum(known.upper[self.rows], known.sums(ceiling)[self.rows])
+    def __init__(self, system: System, low: IntArray, high: IntArray) -> None:
+        assert system.people is not None
+        self.system, self.people, self.shares = system, system.people.astype(np.float64), system.n_free_options > 1
+        self.rows = np.flatnonzero((system.lower > 0) | (system.upper < UNBOUNDED))
+        self.slice_of, self.weights = system.slice_of[self.rows], system.weights[self.rows].astype(np.float64)
+        self.slices = system.slices.astype(np.float64)
+        ceiling = np.minimum(high, _reach(system))
+        lower = system.lower[self.rows]
+        most = np.minimum(system.upper[self.rows], system.sums(ceiling)[self.rows])
         self.slack_rows = np.flatnonzero(most > lower)
         self.slack_width = (most - lower)[self.slack_rows].astype(np.float64)
         self.goal = np.maximum(most, lower).astype(np.float64)
         self.low, self.high = low.astype(np.float64), ceiling.astype(np.float64)
         # Shares of options that share people have no ceilings of their own: where nobody can be, the logit is endless.
-        self.barrier = np.where((known.high == 0).reshape(-1, known.free), -np.inf, 0.0)
+        self.barrier = np.where((system.high == 0).reshape(-1, system.n_free_options), -np.inf, 0.0)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """The value of every row."""
-        per_slice = self.slices @ values.reshape(-1, self.known.free)
+        per_slice = self.slices @ values.reshape(-1, self.system.n_free_options)
         return np.asarray((per_slice[self.slice_of] * self.weights).sum(axis=1))
 
     def adjoint(self, theta: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ class SoftmaxDual:
 
         `dot(adjoint(theta), values) == dot(theta, sums(values))`.
         """
-        per_slice = np.zeros((self.slices.shape[0], self.known.free))
+        per_slice = np.zeros((self.slices.shape[0], self.system.n_free_options))
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
         return np.asarray(self.slices.T @ per_slice).ravel()
 
@@ -124,12 +124,12 @@ class SoftmaxDual:
         to round from, not a proof: unless `steps` says otherwise it gets fewer steps, and may miss a fact by a fraction
         of a person. `start` is the `theta` of an earlier fit.
         """
-        known = self.known
+        system = self.system
         base, span = self._ranges(floors)
         if (span < 0).any():
             return Fit(base, np.inf, True, np.zeros(len(self.rows)))
         goal = self.goal - self.sums(base)
-        shift = np.zeros(known.size) if tilt is None else tilt
+        shift = np.zeros(system.size) if tilt is None else tilt
         with one_thread():
             rough = tilt is not None and steps is None
             theta = np.zeros(len(goal)) if start is None else start
@@ -141,7 +141,7 @@ class SoftmaxDual:
         return self.fit(tilt=tilt).values
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        free, people = self.known.free, self.people
+        free, people = self.system.n_free_options, self.people
         floors = np.zeros(free + 1) if floors is None else floors
         if self.shares:
             least = np.where(self.barrier < 0, 0.0, floors[:-1])
@@ -154,7 +154,7 @@ class SoftmaxDual:
         """Share of its span that each variable takes at these logits: softmax per profile, or the logistic function."""
         if not self.shares:
             return _sigmoid(logits)
-        shifted = logits.reshape(-1, self.known.free) + self.barrier
+        shifted = logits.reshape(-1, self.system.n_free_options) + self.barrier
         top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Shift by the largest exponent (at least 0, the reference option's): no overflow in softmax.
         weight = np.exp(shifted - top)
@@ -165,22 +165,22 @@ class SoftmaxDual:
         """The convex function whose gradient in the logits is the table: log-sum-exp per profile."""
         if not self.shares:
             return float(span @ np.logaddexp(0.0, logits))
-        shifted = logits.reshape(-1, self.known.free) + self.barrier
+        shifted = logits.reshape(-1, self.system.n_free_options) + self.barrier
         top = np.maximum(shifted.max(axis=1, keepdims=True), 0.0)
         # Log-sum-exp, shifted in the same way.
         log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(shifted - top).sum(axis=1))
-        return float(span[:: self.known.free] @ log)
+        return float(span[:: self.system.n_free_options] @ log)
 
     def support(self, logits: FloatArray, span: FloatArray) -> float:
         """The support function: the largest `dot(logits, values)` over all tables, and the limit of the potential."""
         if not self.shares:
             return float(span @ np.maximum(logits, 0.0))
-        best = np.maximum((logits.reshape(-1, self.known.free) + self.barrier).max(axis=1), 0.0)
-        return float(span[:: self.known.free] @ best)
+        best = np.maximum((logits.reshape(-1, self.system.n_free_options) + self.barrier).max(axis=1), 0.0)
+        return float(span[:: self.system.n_free_options] @ best)
 
     def hessian(self, share: FloatArray, span: FloatArray) -> FloatArray:
         """A Cov A': second derivatives of the potential by `theta`."""
-        free = self.known.free
+        free = self.system.n_free_options
         part, size = share.reshape(-1, free), span.reshape(-1, free)
         # Hessian of the dual: covariance of the row sums under independent multinomials per profile.
         hessian = np.zeros((len(self.rows), len(self.rows)))
@@ -207,7 +207,7 @@ class SoftmaxDual:
     @cached_property
     def _placed(self) -> list[IntArray]:
         """The slice of each profile in each block; the number of slices where it has none."""
-        return [np.where(block < 0, self.slices.shape[0], block) for block in self.known.blocks]
+        return [np.where(block < 0, self.slices.shape[0], block) for block in self.system.blocks]
 
     @cached_property
     def _places(self) -> list[IntArray]:
@@ -244,38 +244,38 @@ class SoftmaxDual:
         return np.asarray((scaled @ self._transposed).todense())
 
 
-def floors_of(known: System, limits: Limits) -> FloatArray:
+def floors_of(system: System, limits: Limits) -> FloatArray:
     """The least shares that `SoftmaxDual.fit` takes, from the limits of a target."""
     # Options without a floor may be chosen by nobody; sets of options have no shares of their own here.
     least = np.array([max(float(f), 0.0) for f in limits.floors[: limits.options]])
     rest = np.array([max(1 - float(c), 0.0) for c in limits.ceilings[: limits.options]])
-    if known.free == 1:
+    if system.n_free_options == 1:
         return np.array([least[0], rest[0]])
-    return least if known.reference else np.append(least, 0.0)
+    return least if system.reference else np.append(least, 0.0)
 
 
-def real_table(known: System, fit: Fit) -> list[FloatArray]:
+def real_table(system: System, fit: Fit) -> list[FloatArray]:
     """A fit per profile and listed option; nothing if it misses a fact."""
     if not fit.found:
         return []
-    values = fit.values.reshape(-1, known.free)
-    if known.reference:
-        assert known.people is not None
-        values = np.column_stack([values, known.people - values.sum(axis=1)])
-    return [values[:, : len(known.options)]]
+    values = fit.values.reshape(-1, system.n_free_options)
+    if system.reference:
+        assert system.people is not None
+        values = np.column_stack([values, system.people - values.sum(axis=1)])
+    return [values[:, : len(system.options)]]
 
 
 def cleared_by_fits(checked: list[Level], dual: SoftmaxDual, limits: Limits, generator: Generator) -> int:
     """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
     # The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
-    known, cleared = dual.known, 0
-    tables = real_table(known, dual.fit(floors=floors_of(known, limits)))
+    system, cleared = dual.system, 0
+    tables = real_table(system, dual.fit(floors=floors_of(system, limits)))
     for turn in range(EFFORT.real_fits):
-        want = EFFORT.strong_pull * wanted_changes(checked, generator)
+        want = EFFORT.strong_tilt * wanted_changes(checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
-            tilt = way * direction(want, known.reference)
-            tables += real_table(known, dual.fit(tilt=tilt, steps=EFFORT.newton_steps))
+            tilt = way * coefficients_of_variables(want, system.reference)
+            tables += real_table(system, dual.fit(tilt=tilt, steps=EFFORT.newton_steps))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
         if cleared == open_cells(checked):
             break
@@ -351,7 +351,7 @@ def _sigmoid(logits: FloatArray) -> FloatArray:
     return 0.5 * (1.0 + np.tanh(0.5 * logits))
 
 
-def _reach(known: System) -> IntArray:
+def _reach(system: System) -> IntArray:
     """A finite ceiling for variables that nothing limits: the largest total that is known."""
-    finite = known.upper[known.upper < UNBOUNDED]
-    return np.full(known.size, int(finite.max(initial=0)) + 1, dtype=np.int64)
+    finite = system.upper[system.upper < UNBOUNDED]
+    return np.full(system.size, int(finite.max(initial=0)) + 1, dtype=np.int64)

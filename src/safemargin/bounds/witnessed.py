@@ -89,15 +89,15 @@ class ShownCells:
 
     def __init__(
         self,
-        known: System,
+        system: System,
         tables: Sequence[PublishedTable],
         sets: Sequence[Sequence[str]],
         secrets: Sequence[Secret],
         target: Target,
     ) -> None:
-        assert known.people is not None
-        self.known, self.target, self.secrets = known, target, secrets
-        self.everybody = int(known.people.sum())
+        assert system.people is not None
+        self.system, self.target, self.secrets = system, target, secrets
+        self.everybody = int(system.people.sum())
         self.over = np.array([ceiling.numerator for _, _, ceiling in secrets], dtype=object)
         self.under = np.array([ceiling.denominator for _, _, ceiling in secrets], dtype=object)
         self.settled = np.array([share in (0, 1) for _, share, _ in secrets])
@@ -110,19 +110,19 @@ class ShownCells:
         codes = []
         for axis, groups in zip(table.axes, table.groups, strict=True):
             of = {name: number for number, group in enumerate(groups) for name in group}
-            column = self.known.axes.index(axis)
-            lookup = np.array([of.get(name, len(groups)) for name in self.known.categories[column]], dtype=np.int64)
-            codes.append(lookup[self.known.codes[:, column]])
+            column = self.system.axes.index(axis)
+            lookup = np.array([of.get(name, len(groups)) for name in self.system.categories[column]], dtype=np.int64)
+            codes.append(lookup[self.system.codes[:, column]])
         stacked = np.stack(codes, axis=1)
         return row_keys(stacked, [int(column.max(initial=0)) + 1 for column in stacked.T])
 
     def _keys(self, sets: Sequence[Sequence[str]]) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
-        codes, sizes = self.known.codes, [len(names) for names in self.known.categories]
+        codes, sizes = self.system.codes, [len(names) for names in self.system.categories]
         yield row_keys(codes, sizes), ()
         for axes in sets:
             if len(axes) == len(sizes) > 1:
                 continue  # the profiles, which come first
-            columns = [self.known.axes.index(axis) for axis in axes]
+            columns = [self.system.axes.index(axis) for axis in axes]
             yield row_keys(codes[:, columns], [sizes[c] for c in columns]), tuple(axes) if len(axes) == 1 else ()
         for _, key in self.published:
             yield key, ()
@@ -132,13 +132,13 @@ class ShownCells:
                 yield row_keys(both, [int(first.max()) + 1, int(second.max()) + 1]), ()
 
     def _cells(self, key: IntArray, single: tuple[str, ...]) -> Cells:
-        assert self.known.people is not None
+        assert self.system.people is not None
         first, cell_of = grouped(key)
-        people = np.bincount(cell_of, self.known.people, minlength=len(first)).astype(np.int64)
+        people = np.bincount(cell_of, self.system.people, minlength=len(first)).astype(np.int64)
         sensitive = np.zeros(len(first), dtype=bool)
         if single:
-            column = self.known.axes.index(single[0])
-            names = [self.known.categories[column][code] for code in self.known.codes[first, column].tolist()]
+            column = self.system.axes.index(single[0])
+            names = [self.system.categories[column][code] for code in self.system.codes[first, column].tolist()]
             sensitive = np.array([(single[0], name) in self.target.sensitive for name in names])
         shape = len(first), len(self.secrets)
         huge = np.iinfo(np.int64).max // 4
@@ -171,10 +171,10 @@ class ShownCells:
 
     def _mark_printed(self, cells: Cells, first: IntArray, table: PublishedTable, groups: IntArray) -> None:
         """Mark the cells that are just the people of one cell that a table prints within the limits."""
-        assert self.known.people is not None
+        assert self.system.people is not None
         apart = np.bincount(cells.cell_of, groups != groups[first][cells.cell_of], minlength=len(first)) > 0
         own, group_of = grouped(groups)
-        sizes = np.bincount(group_of, self.known.people, minlength=len(own)).astype(np.int64)
+        sizes = np.bincount(group_of, self.system.people, minlength=len(own)).astype(np.int64)
         same = ~apart & (sizes[group_of[first]] == cells.people)
         if not same.any():
             return
@@ -183,10 +183,10 @@ class ShownCells:
             if status in ("exact", "merged"):
                 counts[tuple(table.codes[row].tolist()), int(table.option[row])] = int(table.lower[row])
         of = [{name: n for n, group in enumerate(groups) for name in group} for groups in table.groups]
-        columns = [self.known.axes.index(axis) for axis in table.axes]
+        columns = [self.system.axes.index(axis) for axis in table.axes]
         most = cells.limit
         for cell in np.flatnonzero(same).tolist():
-            names = [self.known.categories[c][self.known.codes[first[cell], c]] for c in columns]
+            names = [self.system.categories[c][self.system.codes[first[cell], c]] for c in columns]
             codes = tuple(each.get(name, -1) for each, name in zip(of, names, strict=True))
             for number, (options, _, _) in enumerate(self.secrets):
                 found = [counts.get((codes, option)) for option in options]
@@ -199,7 +199,7 @@ class ShownCells:
 
     def columns(self, counts: IntArray, profiles: IntArray | slice = EVERY) -> IntArray:
         """How many people of every profile, or of some, chose within each secret."""
-        listed = self.known.listed(counts, profiles)
+        listed = self.system.listed(counts, profiles)
         return np.stack([listed[:, list(options)].sum(axis=1) for options, _, _ in self.secrets], axis=1)
 
     def take(self, counts: IntArray) -> None:
@@ -221,7 +221,7 @@ class ShownCells:
 
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
         """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
-        profiles = np.flatnonzero((counts != start).reshape(-1, self.known.free).any(axis=1))
+        profiles = np.flatnonzero((counts != start).reshape(-1, self.system.n_free_options).any(axis=1))
         step = self.columns(counts, profiles) - self.columns(start, profiles)
         for cells, sums in zip(self.cells, base, strict=True):
             if not cells.left:
@@ -243,17 +243,17 @@ class ShownCells:
                 cells.left = int(cells.missing().sum())
         return sum(cells.left for cells in self.cells)
 
-    def direction(self, members: BoolArray, number: int) -> FloatArray:
+    def functional(self, members: BoolArray, number: int) -> FloatArray:
         """The count of one secret in one cell, as a function of the variables and up to a constant."""
-        options, free = self.secrets[number][0], self.known.free
-        weights = np.array([float(option in options) for option in range(len(self.known.options))])
-        if self.known.reference:  # the last option is what the others leave
+        options, free = self.secrets[number][0], self.system.n_free_options
+        weights = np.array([float(option in options) for option in range(len(self.system.options))])
+        if self.system.reference:  # the last option is what the others leave
             weights = weights[:-1] - weights[-1]
         return np.where(np.repeat(members, free), np.tile(weights[:free], len(members)), 0.0)
 
     def wanted(self, generator: Generator) -> FloatArray:
         """Per profile and option which way the next table should go, to show some of what is missing."""
-        want = np.zeros((len(self.known.codes), len(self.known.options)))
+        want = np.zeros((len(self.system.codes), len(self.system.options)))
         inside = np.array([[o in options for o in range(want.shape[1])] for options, _, _ in self.secrets])
         for place in generator.permutation(len(self.cells)).tolist():
             cells = self.cells[place]
@@ -265,8 +265,8 @@ class ShownCells:
             chosen = np.argmax(missing[rows] * generator.random((len(rows), len(self.secrets))), axis=1)
             down = (cells.least > cells.limit)[rows, chosen]
             way = np.where(down | (generator.random(len(rows)) < 0.5), -1.0, 1.0)
-            pull = np.zeros((len(cells.people), want.shape[1]))
-            pull[rows] = np.where(inside[chosen], way[:, None], -way[:, None])
-            own = pull[cells.cell_of]
+            sign = np.zeros((len(cells.people), want.shape[1]))
+            sign[rows] = np.where(inside[chosen], way[:, None], -way[:, None])
+            own = sign[cells.cell_of]
             want = np.where(want == 0, own, want)
         return want

@@ -1,33 +1,5 @@
 """Collecting answers without knowing who gave them. One function per subcommand of `election`."""
 
-from typing import TYPE_CHECKING
+from lazy_loader import attach_stub
 
-from safemargin.lazy import lazy_face
-
-if TYPE_CHECKING:
-    from safemargin.election.api import (
-        approve,
-        audit,
-        backup,
-        catch_up,
-        close,
-        complaint,
-        enrolled,
-        init,
-        join,
-        letters,
-        manifest,
-        plan,
-        publish,
-        rehearse,
-        restore,
-        serve,
-        simulate,
-        status,
-        step,
-        tally,
-        verify,
-        vote,
-    )
-
-lazy_face(__name__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

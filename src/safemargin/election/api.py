@@ -5,29 +5,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from safemargin.core import InputError, OutputError, Progress, no_progress
+from safemargin.core import InputError, OutputError, Progress, no_progress, write_whole
 from safemargin.election import parties
 from safemargin.election.auditing import audit_openings
 from safemargin.election.board import MANIFEST, Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import ask_over_http, fetch_board, fetch_manifest
 from safemargin.election.desk import Desk
 from safemargin.election.forecasting import forecast_plan
 from safemargin.election.keys import canonical, parse
-from safemargin.election.letters import codes_of, letters_of, letters_page
-from safemargin.election.manifest import KnownElection
+from safemargin.election.letter_page import codes_of, letters_of, letters_page
+from safemargin.election.manifests import KnownElection
 from safemargin.election.operations import Operations
 from safemargin.election.receipts import ANOTHER, DROPPED, ENROLLED, judge_objection, registered
-from safemargin.election.rehearse import PLAN, run_election
+from safemargin.election.rehearsal import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal, ElectionStatus, number_text
 from safemargin.election.secret import Secret
-from safemargin.election.service import KEYS, open_role
-from safemargin.election.service import serve as serve_role
+from safemargin.election.service import KEYS, open_role, serve as serve_role
 from safemargin.election.setup import DimensionSizes, plan_text, read_plan
 from safemargin.election.state import AWAY, election_status
-from safemargin.election.verify import check_board
-from safemargin.election.vote import Page, serve_page
+from safemargin.election.voting_page import Page, serve_page
 from safemargin.election.wording import read_texts, shipped_texts
-from safemargin.io import read_bytes, read_json, read_text, scratch_folder, write_whole
+from safemargin.io import read_bytes, read_json, read_text, scratch_folder
 from safemargin.parties.files import write_private
 from safemargin.release.forecast import Forecast
 

@@ -12,7 +12,7 @@ from safemargin.core import InputError
 from safemargin.election.ballots import BallotFormat, ballot_name
 from safemargin.election.blind import PREFIX
 from safemargin.election.keys import unhex
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 
 
 @dataclass

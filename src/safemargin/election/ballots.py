@@ -18,7 +18,7 @@ from safemargin.election.blind import PREFIX
 from safemargin.election.escrow import NO_ESCROW, blob_size, token_message
 from safemargin.election.group import Scalar, name_of
 from safemargin.election.keys import SEALING, SealingKey, canonical, seal, sealing_public, verify_raw
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
+from safemargin.election.manifests import NO_ANSWER, TOTAL, Dimension, KnownElection
 from safemargin.election.proofs import Ciphertext, is_ballot, proof_size, prove_ballot
 from safemargin.io import read_bytes
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.core import InputError
+from safemargin.core import InputError, write_whole
 from safemargin.election.entries import AUTHORS, body_fault, order_fault, subject_of
 from safemargin.election.keys import canonical, parse, unhex
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
 from safemargin.election.secret import Secret
-from safemargin.io import read_bytes, write_whole
+from safemargin.io import read_bytes
 from safemargin.parties.files import take_lock
 
 MANIFEST = "manifest.json"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safemargin.election.board import Board, BoardEntry
-from safemargin.election.tally import TallyPlan
+from safemargin.election.tallies import TallyPlan
 from safemargin.io import read_bytes
 
 NOT_SHOWN = (

@@ -8,7 +8,7 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.election.escrow import challenge, openings_fault, pledge
 from safemargin.election.keys import canonical, derive, parse, unhex, verify_raw
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.role import ConflictError, Role, Step, single
 from safemargin.election.secret import Secret
 

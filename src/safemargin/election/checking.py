@@ -19,7 +19,7 @@ from safemargin.election.ballots import (
 )
 from safemargin.election.board import Board
 from safemargin.election.group import name_of, negate_point
-from safemargin.election.manifest import Dimension, KnownElection
+from safemargin.election.manifests import Dimension, KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.proofs import EMPTY, Ciphertext
 

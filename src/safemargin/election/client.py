@@ -15,10 +15,10 @@ import httpx2
 
 from safemargin.core import InputError
 from safemargin.election.board import Board
+from safemargin.election.board_verification import is_pinned
 from safemargin.election.keys import canonical, new_seed, operator_bytes, parse
-from safemargin.election.manifest import Dimension, KnownElection, Party
+from safemargin.election.manifests import Dimension, KnownElection, Party
 from safemargin.election.secret import Secret
-from safemargin.election.verify import is_pinned
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError
 from safemargin.parties.certificates import trust

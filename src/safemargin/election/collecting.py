@@ -17,7 +17,7 @@ from safemargin.election.board import check_proof, make_entry
 from safemargin.election.checking import faults_of, wins
 from safemargin.election.escrow import blob_hash
 from safemargin.election.keys import canonical, parse, unhex
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.role import Answer, Role, Step, single
 from safemargin.election.secret import Secret

@@ -8,11 +8,11 @@ from typing import Any
 from safemargin.core import InputError, system_below
 from safemargin.election.auditing import PreparedBallot
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.manifests import NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.receipts import DROPPED, Receipt
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError
 from safemargin.parties.files import write_private

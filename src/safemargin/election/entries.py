@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, ValidationError
 
-from safemargin.election.manifest import Digest, FileName, KnownElection, ManifestPart, Name, Role, first_fault
+from safemargin.election.manifests import Digest, FileName, KnownElection, ManifestPart, Name, Role, first_fault
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Signature = Annotated[str, StringConstraints(pattern="^[0-9a-f]{128}$")]

@@ -20,7 +20,7 @@ from nacl.secret import SecretBox
 from safemargin.core import InputError
 from safemargin.election.blind import PREFIX, SALT
 from safemargin.election.keys import canonical, derive, digest, join_secret, split_secret, unhex, verify_raw
-from safemargin.election.manifest import Dimension, Escrow, KnownElection
+from safemargin.election.manifests import Dimension, Escrow, KnownElection
 
 NO_ESCROW = bytes(32)
 ROW = 128

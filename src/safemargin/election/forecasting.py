@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from safemargin.core import InputError, Progress, numpy_generator
-from safemargin.election.rehearse import made_up_roll
+from safemargin.election.rehearsal import made_up_roll
 from safemargin.election.roll import merge_small, read_roll
 from safemargin.election.setup import ElectionPlan
 from safemargin.io import read_bytes, scratch_folder

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from safemargin.core import InputError, RefusedError
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Counts, KnownElection
-from safemargin.election.tally import Groups
+from safemargin.election.manifests import NO_ANSWER, TOTAL, Counts, KnownElection
+from safemargin.election.tallies import Groups
 from safemargin.history.folders import PUBLISHED
 from safemargin.io import scratch_folder
 from safemargin.release.inputs import read_inputs

@@ -15,7 +15,7 @@ from safemargin.election.board import BoardWitness, Head, make_entry, read_head
 from safemargin.election.candidates import CandidateDraw, request_body
 from safemargin.election.escrow import commitment
 from safemargin.election.keys import canonical, code_of, derive, parse, read_code, register_leaf, unhex, verify_raw
-from safemargin.election.manifest import EVERYBODY, KnownElection
+from safemargin.election.manifests import EVERYBODY, KnownElection
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.role import Answer, ConflictError, Role, Step, single
 from safemargin.election.roll import read_roll

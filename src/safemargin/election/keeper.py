@@ -5,7 +5,7 @@ from pathlib import Path
 from safemargin.core import InputError
 from safemargin.election.board import Board, make_entry
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.role import Role, Step, single
 from safemargin.election.secret import Secret
 

@@ -6,11 +6,11 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.election.ballots import Ballot, BallotFormat, read_ballots
 from safemargin.election.board import Board, make_entry
+from safemargin.election.board_verification import named_board
 from safemargin.election.collecting import check_expiry, nullifier_of
 from safemargin.election.escrow import blob_hash, identity_message, open_identity, own_share
 from safemargin.election.keys import canonical, parse, seal, sealing_public, unhex
 from safemargin.election.role import Role, Step, single
-from safemargin.election.verify import named_board
 
 
 class EscrowTrustee(Role):

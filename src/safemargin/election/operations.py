@@ -12,10 +12,10 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.election.ballots import Envelope
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, fetch_board, witness
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import KnownElection
-from safemargin.election.verify import check_board
+from safemargin.election.manifests import KnownElection
 
 NOTHING = "nothing to do for this party now"
 KEPT = {"freeze": ("freeze", "frozen"), "private": ("private", "private"), "compared": ("compare", "release")}

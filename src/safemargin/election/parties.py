@@ -16,10 +16,10 @@ from nacl.secret import SecretBox
 from nacl.utils import random as random_bytes
 from pydantic import ValidationError
 
-from safemargin.core import InputError, OutputError, remove_parts
+from safemargin.core import InputError, OutputError, remove_parts, write_whole
 from safemargin.election.handover import check_release
 from safemargin.election.keys import canonical, fingerprint
-from safemargin.election.manifest import TOTAL, KnownElection, StatedDealing, first_fault
+from safemargin.election.manifests import TOTAL, KnownElection, StatedDealing, first_fault
 from safemargin.election.roll import read_roll
 from safemargin.election.secret import Secret
 from safemargin.election.service import CERTIFICATE, CERTIFICATE_KEY, KEYS, MANIFEST, open_role
@@ -34,7 +34,7 @@ from safemargin.election.setup import (
     read_public_keys,
 )
 from safemargin.election.trustee import tally_secret
-from safemargin.io import check_folder, new_folder, read_bytes, read_json, write_whole
+from safemargin.io import check_folder, new_folder, read_bytes, read_json
 from safemargin.parties.certificates import make_certificate
 from safemargin.parties.files import write_private
 

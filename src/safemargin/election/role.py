@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from safemargin.core import InputError
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.secret import Secret
 from safemargin.election.store import Store, open_store
 

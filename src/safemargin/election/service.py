@@ -14,7 +14,7 @@ from starlette.routing import Route
 from safemargin.core import InputError
 from safemargin.election.board import LOCK
 from safemargin.election.keys import new_seed, operator_bytes
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.role import Answer, ConflictError, Role, Step
 from safemargin.election.secret import Secret
 from safemargin.parties.files import keep_lock

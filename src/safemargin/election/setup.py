@@ -16,7 +16,7 @@ from safemargin.election.blind import BlindSigner
 from safemargin.election.escrow import escrow_key
 from safemargin.election.group import Scalar
 from safemargin.election.keys import canonical, new_seed, seal, sealing_public
-from safemargin.election.manifest import (
+from safemargin.election.manifests import (
     EVERYBODY,
     SELF,
     TOTAL,

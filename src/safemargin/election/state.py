@@ -5,7 +5,7 @@ from typing import Any
 from safemargin.core import InputError
 from safemargin.election.client import Ask
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.report import ElectionStatus
 
 AWAY = 2.0

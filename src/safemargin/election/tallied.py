@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from safemargin import checker
 from safemargin.election.board import Board, BoardEntry
 from safemargin.election.board_check import BoardCheck, content_of, entry_name
-from safemargin.election.manifest import NO_ANSWER, TOTAL, KnownElection
-from safemargin.election.tally import Cell, TallyPlan, published_cells
+from safemargin.election.manifests import NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.tallies import Cell, TallyPlan, published_cells
 from safemargin.election.turnout import published_totals, turnout
 
 

@@ -13,18 +13,18 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import Board, check_proof, make_entry
+from safemargin.election.board_verification import named_board
 from safemargin.election.group import Scalar, add_scalars, base, name_of, read_scalar
 from safemargin.election.handover import hand_over, published_files
 from safemargin.election.keys import canonical, parse, seal, sealing_public, unhex
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.role import Role, Step, single
 from safemargin.election.secret import Secret
 from safemargin.election.setup import share_info
 from safemargin.election.tallied import spare_trustees
-from safemargin.election.tally import Cell, TallyPlan, counts_by_group, published_cells
+from safemargin.election.tallies import Cell, TallyPlan, counts_by_group, published_cells
 from safemargin.election.threshold import evaluate, evaluate_public, polynomial
 from safemargin.election.turnout import turnout
-from safemargin.election.verify import named_board
 from safemargin.io import new_folder, scratch_folder
 
 

@@ -40,7 +40,7 @@ from safemargin.election.keys import (
     typed,
     unhex,
 )
-from safemargin.election.manifest import EVERYBODY, NO_ANSWER, Dimension, KnownElection
+from safemargin.election.manifests import EVERYBODY, NO_ANSWER, Dimension, KnownElection
 from safemargin.election.receipts import ENROLLED, Receipt, registered, state_of
 from safemargin.election.wording import PersonError
 from safemargin.io import read_json, require_private

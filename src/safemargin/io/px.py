@@ -5,7 +5,7 @@ of its variable. A noised count has a `CELLNOTE` that says so: a program that ig
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, product
 from math import prod
 from pathlib import Path
@@ -17,6 +17,8 @@ from safemargin.io.rows import PROTECTION, VALUE
 MOST_CELLS = 5_000_000
 DEFAULT_CODEPAGE = "cp1252"
 TOTAL, NOBODY = "Total", "-"
+NOTED = ("NOTE", "NOTEX", "CELLNOTE", "CELLNOTEX", "VALUENOTE", "VALUENOTEX", "INFO", "DESCRIPTION")
+CONFIDENTIAL = re.compile("suppress|confiden|secre|geheim|conf[ií]den|discl|hidden|protect", re.I)
 _STATEMENT = re.compile(r'\s*([A-Z0-9-]+)(\[[^\]]*\])?\s*(?:\(([^)"]*(?:"[^"]*"[^)"]*)*)\))?\s*=')
 _TEXT = re.compile(r'"([^"]*)"')
 _DATUM = re.compile(r'"([^"]*)"|([^\s";,]+)')
@@ -125,6 +127,64 @@ def _texts(value: str) -> list[str]:
     """The texts of a statement; two without a comma between them are one that goes on in the next line."""
     parts = re.split(r'"\s*,\s*"', value.strip())
     return [re.sub(r'"\s*"', "", part).strip().strip('"') for part in parts] if value.strip().startswith('"') else []
+
+
+def px_gapped(path: Path, lost: Mapping[int, str]) -> bytes:
+    """The file with symbols in place of some counts, by their place in `DATA`; all else stays as it is written.
+
+    The symbol is one of `DATASYMBOL1` to 6, whose n-th is n dots: one that the file says stands for what is
+    confidential, else the first that it neither uses nor explains, which is explained then. Notes that are about a
+    cell without a count, or that hold the digits of one, are dropped.
+    """
+    variables, cells = _cells(path)
+    text = _decoded(path)
+    stated = _statements(path, text)
+    gone = {cells[place][0] for place in lost}
+    used = {symbol for _, symbol, _ in cells if not symbol.strip(".")}
+    dots, explained = _symbol(stated, used)
+    parts: list[str] = []
+    position = 0
+    while not _REST.match(text, position):
+        head = _STATEMENT.match(text, position)
+        end = None if head is None else _END.match(text, head.end())
+        if head is None or end is None:
+            raise InputError(f"{path}: is no PX file")
+        keyword, value, statement = head[1], text[head.end() : end.end() - 1], text[position : end.end()]
+        if keyword == "DATA":
+            places = list(_DATUM.finditer(value))
+            for place in sorted(lost, reverse=True):
+                value = value[: places[place].start()] + f'"{"." * dots}"' + value[places[place].end() :]
+            start = "" if explained else f'\nDATASYMBOL{dots}="suppressed";'
+            parts.append(f"{start}{text[position : head.end()]}{value};")
+        elif not (keyword in NOTED and _is_about(statement, head[3] or "", gone, set(lost.values()))):
+            parts.append(statement)
+        position = end.end()
+    codepage = re.search(r'CODEPAGE\s*=\s*"([^"]*)"', text[:2_000])
+    named = codepage[1].lower() if codepage else DEFAULT_CODEPAGE
+    is_utf8 = read_bytes(path).startswith(b"\xef\xbb\xbf")
+    encoding = "utf-8-sig" if is_utf8 else {"ansi": DEFAULT_CODEPAGE}.get(named, named)
+    return ("".join(parts) + "\n").encode(encoding)
+
+
+def _symbol(stated: Statements, used: Collection[str]) -> tuple[int, bool]:
+    """How many dots stand for what is suppressed, and whether the file explains them so already."""
+    said = {int(keyword[-1]): text for (keyword, _), text in stated.items() if re.fullmatch("DATASYMBOL[1-6]", keyword)}
+    known = next((dots for dots, text in sorted(said.items()) if CONFIDENTIAL.search(text)), 0)
+    if known:
+        return known, True
+    free = [dots for dots in (2, 1, 3, 4, 5, 6) if dots not in said and "." * dots not in used]
+    if not free:
+        raise InputError("all symbols of PX for missing counts are in use")
+    return free[0], False
+
+
+def _is_about(statement: str, brackets: str, gone: Collection[tuple[str, ...]], lost: set[str]) -> bool:
+    """Whether a note is about a cell without a count, or holds the digits of one."""
+    named = tuple(_TEXT.findall(brackets))
+    is_named = any(
+        all(label in ("*", own) or own == TOTAL for label, own in zip(named, cell, strict=False)) for cell in gone
+    )
+    return (bool(named) and is_named and len(named) > 1) or bool(lost & set(re.findall("[0-9]+", statement)))
 
 
 def px_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:

@@ -5,33 +5,6 @@ spreads it over many tables. Equation numbers are those of Bach, "Differential p
 concepts for European population statistics" (2020). Each function is loaded when it is first used.
 """
 
-from typing import TYPE_CHECKING
+from lazy_loader import attach_stub
 
-from safemargin.lazy import lazy_face
-
-if TYPE_CHECKING:
-    from safemargin.noise.attack import attack
-    from safemargin.noise.bounded import exploit
-    from safemargin.noise.calculators import (
-        average,
-        budget,
-        compose,
-        reconstruct,
-        reidentify,
-        reveal,
-        tail,
-        truncated,
-        utility,
-        variance,
-    )
-    from safemargin.noise.composition import composition
-    from safemargin.noise.distortion import distort
-    from safemargin.noise.inference import independence, interval
-    from safemargin.noise.perturb import key, perturb
-    from safemargin.noise.plan import plan
-    from safemargin.noise.posterior import posterior
-    from safemargin.noise.ptable import ptable
-    from safemargin.noise.publish import publish
-    from safemargin.noise.redundancy import redundancy
-
-lazy_face(__name__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -50,7 +50,7 @@ class Figure(Result):
 
 
 @dataclass(frozen=True)
-class Wishes:
+class NoiseRequirements:
     """What an office accepts: how sure an onlooker may be, the largest bound, and the error of a small area."""
 
     confidence: float = CONFIDENCE

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from safemargin.noise.calculators import (
-    Wishes,
+    NoiseRequirements,
     epsilon_of,
     gaussian_success,
     reveal_chance,
@@ -29,7 +29,7 @@ RATIOS = tuple(10 ** (n / 4) for n in range(-9, 2))
 """k/t^2 from 0.0056 to 1.8, as the paper draws it."""
 
 
-def pictures(output: Output, wishes: Wishes) -> list[tuple[str, Spec, str]]:
+def pictures(output: Output, wishes: NoiseRequirements) -> list[tuple[str, Spec, str]]:
     """Heading, chart and caption of every picture."""
     most = max((sum(by.values()) for by in output.tuples.values()), default=0)
     needed = f"Logarithm of how many counts beside two parts disclose E at {wishes.confidence:.0%}; "
@@ -72,7 +72,7 @@ def pictures(output: Output, wishes: Wishes) -> list[tuple[str, Spec, str]]:
     return drawn
 
 
-def tuple_rows(most: int, wishes: Wishes) -> list[Spec]:
+def tuple_rows(most: int, wishes: NoiseRequirements) -> list[Spec]:
     """For every variance and bound, the logarithm of how many tuples of two parts disclose the bound (Eq. 11)."""
     rows: list[Spec] = []
     for bound in range(1, wishes.largest_bound + 1):
@@ -91,7 +91,7 @@ def tuple_rows(most: int, wishes: Wishes) -> list[Spec]:
     return rows
 
 
-def averaging_rows(output: Output, letter: str, values: tuple[float, ...], wishes: Wishes) -> list[Spec]:
+def averaging_rows(output: Output, letter: str, values: tuple[float, ...], wishes: NoiseRequirements) -> list[Spec]:
     """For every k/t^2 and noise, how often a mean is right (annex B.3)."""
     own = {round(ratio, 4) for ratio in (output.ratio, min(output.fresh_ratios))}
     rows: list[Spec] = []
@@ -122,7 +122,7 @@ def tail_rows(output: Output) -> list[Spec]:
     return [*rows, *({"x": epsilon, "y": level, "line": "1 / small areas"} for epsilon in epsilons)]
 
 
-def utility_rows(output: Output, wishes: Wishes) -> list[Spec]:
+def utility_rows(output: Output, wishes: NoiseRequirements) -> list[Spec]:
     """Epsilon by the error that no small area exceeds (Eq. 16), and the most that averaging allows."""
     errors = np.geomspace(1, 1000, 40).tolist()
     allowed = epsilon_of(variance_needed(min(output.fresh_ratios), wishes.confidence))

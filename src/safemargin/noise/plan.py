@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safemargin import ui
 from safemargin.core import InputError
-from safemargin.noise.calculators import CONFIDENCE, Wishes, variance_needed
+from safemargin.noise.calculators import CONFIDENCE, NoiseRequirements, variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import LAWS as TRUNCATED
 from safemargin.noise.pictures import pictures
@@ -44,7 +44,7 @@ class NoisePlan(ui.Result):
     """What a programme is counted for, and the noise that survives."""
 
     output: Output
-    wishes: Wishes
+    wishes: NoiseRequirements
     least_variance: float
     points: tuple[Point, ...]
     band: Band
@@ -256,7 +256,7 @@ def plan(
     would be counted for: `kt2` of the most exposed statistic (`kt2_fresh` with new noise in every table), the number of
     `tuples` of two counts beside their total, and of small `areas`.
     """
-    wishes = Wishes(confidence, largest_bound, area_error)
+    wishes = NoiseRequirements(confidence, largest_bound, area_error)
     given = (kt2, tuples, areas)
     if (programme is None) == (kt2 is None) or (programme is not None and any(value is not None for value in given)):
         raise InputError("give a programme, or kt2 with tuples and areas")
@@ -276,7 +276,7 @@ def plan(
     return made if made.recommended is not None else replace(made, drop=dropped(loaded, wishes))
 
 
-def planned(output: Output, wishes: Wishes) -> NoisePlan:
+def planned(output: Output, wishes: NoiseRequirements) -> NoisePlan:
     """Try every noise on what the constraints follow from."""
     least = variance_needed(output.ratio, wishes.confidence)
     return NoisePlan(
@@ -295,7 +295,7 @@ def planned(output: Output, wishes: Wishes) -> NoisePlan:
     )
 
 
-def dropped(programme: Programme, wishes: Wishes) -> Drop | None:
+def dropped(programme: Programme, wishes: NoiseRequirements) -> Drop | None:
     """Which tables to drop so that noise survives: one after another the table that lowers the needed variance most."""
     gone: list[str] = []
     drop = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from safemargin.noise.calculators import (
     MOST_PARTS,
-    Wishes,
+    NoiseRequirements,
     edge_chance,
     epsilon_of,
     gaussian_success,
@@ -90,10 +90,12 @@ class Drop:
     recommended: Point | None
 
 
-def epsilon_band(small_areas: int, ratios: Sequence[float], wishes: Wishes, once: float | None = None) -> Band:
+def epsilon_band(
+    small_areas: int, ratios: Sequence[float], wishes: NoiseRequirements, once: float | None = None
+) -> Band:
     """The epsilons that small areas and averaging leave; the paper has 0.27 to 0.31 for Malta, relaxed to 0.37.
 
-    >>> band = epsilon_band(68, [0.0118, 0.0170], Wishes())
+    >>> band = epsilon_band(68, [0.0118, 0.0170], NoiseRequirements())
     >>> round(band.low, 2), round(band.high, 2), round(band.relaxed, 2)
     (0.27, 0.31, 0.37)
     """
@@ -122,7 +124,7 @@ def bound_risk(bound: int, splits: Splits, chance: Callable[[int], float]) -> fl
     return max(risks)
 
 
-def plane(ratio: float, splits: Splits, wishes: Wishes, least: float) -> tuple[Point, ...]:
+def plane(ratio: float, splits: Splits, wishes: NoiseRequirements, least: float) -> tuple[Point, ...]:
     widest = wishes.largest_bound + max(2, wishes.largest_bound // 5)  # show a little of what is too wide
     most = max(6.0, min(2 * least, widest * (widest + 1) / 3))
     step = STEP * max(1, round(most / 6))
@@ -144,7 +146,7 @@ def rounded_up(value: float) -> float:
     return math.ceil(value * 10.0**digits - 1e-9) / 10.0**digits
 
 
-def judge(variance: float, bound: int, ratio: float, splits: Splits, wishes: Wishes) -> Point:
+def judge(variance: float, bound: int, ratio: float, splits: Splits, wishes: NoiseRequirements) -> Point:
     """The fate of noise of this variance within this bound."""
     averaged = gaussian_success(ratio, variance)
     if variance > bound * (bound + 1) / 3:  # uniform noise has the largest variance
@@ -161,7 +163,7 @@ def judge(variance: float, bound: int, ratio: float, splits: Splits, wishes: Wis
     return Point(variance, bound, fate, averaged, risk)
 
 
-def cut(law: str, bound: int, variance: float, splits: Splits, wishes: Wishes) -> TruncatedPoint | None:
+def cut(law: str, bound: int, variance: float, splits: Splits, wishes: NoiseRequirements) -> TruncatedPoint | None:
     """Noise of this law that has the variance when it is drawn again beyond the bound; None if none has as much."""
     if variance >= bound * (bound + 1) / 3:
         return None
@@ -178,7 +180,7 @@ def cut(law: str, bound: int, variance: float, splits: Splits, wishes: Wishes) -
     return TruncatedPoint(law, bound, parameter, epsilon, hockey_stick(chances, epsilon), risk, fate)
 
 
-def recommended(output: Output, wishes: Wishes) -> Point | None:
+def recommended(output: Output, wishes: NoiseRequirements) -> Point | None:
     """The least noise that survives: the variance that averaging needs, in the smallest bound that is not disclosed."""
     variance = rounded_up(variance_needed(output.ratio, wishes.confidence))
     bounds = range(1, wishes.largest_bound + 1)

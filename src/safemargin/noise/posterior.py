@@ -325,7 +325,7 @@ def _guesses(table: PTable, printed: int, prior: Prior | None) -> list[Guess]:
 def _keys(table: PTable, count: int, printed: int) -> Range | None:
     """The keys with which `count` becomes `printed`."""
     law, before = table.law(count), 0
-    for v, part in zip(law.noise, law.parts, strict=True):
+    for v, part in zip(law.noise, law.weights, strict=True):
         if count + v == printed and part:
             # Ascending noise takes ascending keys, as in the lookup.
             return before * UNIT // law.total, (before + part) * UNIT // law.total

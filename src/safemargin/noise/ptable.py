@@ -19,13 +19,13 @@ from safemargin.samplers import (
     epsilon_at,
     fallen_short,
     key_table,
+    ptable as make_ptable,
     readings,
     reference_ptable,
     request,
     together_delta,
     without_js,
 )
-from safemargin.samplers import ptable as make_ptable
 
 DELTAS = (0.1, 0.01)
 EPSILONS = (0.5, 1.0, 2.0)

@@ -202,7 +202,7 @@ def _unbiased(row: Law) -> dict[int, float] | None:
 def _ends(row: Law) -> list[str]:
     """Upper ends of the keys of each noise value, rounded; the last is 1."""
     # Ends are rounded, not probabilities, so that rounding errors do not add up.
-    return [_digits(Fraction(end, row.total)) for end in accumulate(row.parts)]
+    return [_digits(Fraction(end, row.total)) for end in accumulate(row.weights)]
 
 
 def _digits(value: Fraction) -> str:
@@ -222,7 +222,7 @@ def _tau_lines(row: Law) -> list[list[object]]:
 
 
 def _part_lines(row: Law) -> list[list[object]]:
-    return [[row.count, v, part, row.total] for v, part in zip(row.noise, row.parts, strict=True)]
+    return [[row.count, v, part, row.total] for v, part in zip(row.noise, row.weights, strict=True)]
 
 
 WRITERS: Mapping[str, tuple[str, list[str], Callable[[Law], list[list[object]]]]] = {

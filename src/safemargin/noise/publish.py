@@ -29,7 +29,7 @@ from safemargin.core import (
 )
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
 from safemargin.io import WRITERS, file_name, json_bytes, rows_of, with_manifest, write_folder
-from safemargin.noise.calculators import Wishes
+from safemargin.noise.calculators import NoiseRequirements
 from safemargin.noise.columns import RecordColumns
 from safemargin.noise.laws import hockey_stick, truncated_bound, truncated_delta, truncated_law
 from safemargin.noise.planner import recommended
@@ -177,7 +177,7 @@ def _planned(programme: Programme, name: str, variance: float | None, bound: int
         raise InputError("give variance with bound, or neither")
     if variance is not None and bound is not None:
         return variance, bound
-    best = recommended(count(programme, name), Wishes())
+    best = recommended(count(programme, name), NoiseRequirements())
     if best is None:
         raise InputError(f"{name}: no noise within 10 survives (see noise plan); give variance and bound")
     return best.variance, best.bound

@@ -1,7 +1,7 @@
 """Bound every cell of published tables: the function behind the command `bound`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -12,6 +12,7 @@ from safemargin.bounds import (
     Data,
     Exposure,
     Extremes,
+    RelativeWidths,
     SetIntervals,
     axis_names,
     bound_cell,
@@ -68,6 +69,8 @@ class Bounds(Result):
     """How every table was read."""
     sets: SetIntervals | None = None
     """Intervals of secrets that are sets of several options, where the target has any."""
+    widths: RelativeWidths | None = None
+    """How the intervals compare with a relative width, where one was asked for."""
 
     @property
     def doubts(self) -> list[str]:
@@ -84,6 +87,8 @@ class Bounds(Result):
         document = {**exposure_document(self.exposure, self.target), "reading": reading_document(self.reads)}
         if self.sets is not None:
             document["sets"] = self.sets.entries(self.exposure)
+        if self.widths is not None:
+            document["rho"] = {**asdict(self.widths), "holds": self.widths.holds}
         if self.extremes is None:
             return document
         found = [remedy.to_json() for remedy in self.remedies]
@@ -113,6 +118,7 @@ class Bounds(Result):
         parts.append(OnPage(coloured, closest_calls(self.exposure, self.target)))
         parts += exposure_parts(self.exposure, self.target, limit, sort)
         parts += [] if self.sets is None else [self._sets_section(limit)]
+        parts += [] if self.widths is None else [_width_words(self.widths)]
         if self.extremes is not None:
             parts += extremes_parts(self.extremes, limit)
             parts += remedy_parts(self.remedies, self.extremes.option)
@@ -139,6 +145,20 @@ class Bounds(Result):
         show_report(console, self.to_report(limit, sort))
 
 
+def _width_words(widths: RelativeWidths) -> Paragraph:
+    """Whether every share stays as uncertain as was asked for."""
+    asked, count = f"{100 * widths.asked:g} %", plural(widths.intervals, "interval")
+    smallest = f"The narrowest is {100 * widths.least:.3g} % wide."
+    if widths.holds:
+        return Paragraph(f"Relative width: each of {count} is at least {asked} of its people wide. {smallest}")
+    unproved = f", and {widths.unproved:,} may be, as no whole table was found at their ends" if widths.unproved else ""
+    return Paragraph(
+        f"Relative width: {widths.narrower:,} of {count} are narrower than {asked} of their people{unproved}. "
+        f"{smallest}",
+        "warning",
+    )
+
+
 def bound(
     tables: Data | Table | Sequence[PublishedTable],
     onlooker: Onlooker | None = None,
@@ -151,6 +171,7 @@ def bound(
     beta: float | None = None,
     kappa: int | None = None,
     tau: int | None = None,
+    rho: float | None = None,
     count: str = "count",
     option: str = "option",
     by: str | Sequence[str] | None = None,
@@ -167,8 +188,11 @@ def bound(
     says what they know. `target` names the axes whose cells are asked for; `cell` asks for one cell (and `option`, such
     as `{"age": "young", "option": "yes"}`) with the tables at both ends of its interval, and for a `Table` of counts
     what would protect it. `beta`, `kappa` and `tau` override those of `aim`. With `decide`, cells are only classified
-    against `tau`: faster, but intervals are not tightened. `reading` corrects how tables are read.
+    against `tau`: faster, but intervals are not tightened. With `rho`, intervals are also compared with that share of
+    the people of their cell. `reading` corrects how tables are read.
     """
+    if rho is not None and (decide or cell is not None):
+        raise InputError("rho: needs all intervals, as narrow as they are; remove decide and cell")
     slack = 0
     reads: tuple[ReadTable, ...] = ()
     shown: Table | Sequence[PublishedTable]
@@ -201,4 +225,5 @@ def bound(
     public = exact_margins(shown) if isinstance(shown, Table) else shown
     slack = slack or (shown.inconsistency.slack(int(shown.totals.sum())) if isinstance(shown, Table) else 0)
     sets = infer_sets(public, exposure, aim, slack=slack, enough=aim.tau if decide else None, progress=progress)
-    return Bounds(exposure, aim, reads=reads, sets=sets)
+    widths = None if rho is None else RelativeWidths.of(exposure, rho)
+    return Bounds(exposure, aim, reads=reads, sets=sets, widths=widths)

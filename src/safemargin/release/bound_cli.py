@@ -54,6 +54,10 @@ def bound(
     beta: Beta = None,
     kappa: Kappa = None,
     tau: Tau = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Least width of an interval as a share of the cell's people, e.g. 0.2; narrower: exit 1."),
+    ] = None,
     count: Count = "count",
     option: Option = "option",
     by: By = None,
@@ -78,7 +82,15 @@ def bound(
     given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip, **_flags(reading)})
     with progress_bar("bounding") as progress:
         run = partial(
-            run_bound, target=target, cell=asked, beta=beta, kappa=kappa, tau=tau, decide=decide, progress=progress
+            run_bound,
+            target=target,
+            cell=asked,
+            beta=beta,
+            kappa=kappa,
+            tau=tau,
+            rho=rho,
+            decide=decide,
+            progress=progress,
         )
         if given is not None:
             project = Project.load(given)
@@ -104,7 +116,7 @@ def bound(
         print_json(exposure.to_json())
     else:
         exposure.show(out, limit, sort)
-    if exposure.disclosed:
+    if exposure.disclosed or (exposure.widths is not None and not exposure.widths.holds):
         raise typer.Exit(1)
     if exposure.doubts:
         raise typer.Exit(DOUBTFUL)

@@ -20,7 +20,7 @@ from safemargin.release.witnesses import (
     NOISE,
     NOT_FOUND,
     NOT_SHOWN_BY_SETS,
-    Carried,
+    WitnessBundle,
     changes_between,
     in_order,
     listed_tables,
@@ -34,12 +34,12 @@ def carried_by(
     plan: Plan,
     publication: Publication,
     fields: Mapping[str, Any],
-) -> Carried | str:
+) -> WitnessBundle | str:
     """The witnesses of a release for its auditors, or why there are none.
 
-    They follow from the release, the roll and the rule (`Reasons` and `certify` read nothing else, and a test has other
-    true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they follow
-    from that too, and would disclose it to every auditor who has the roll.
+    They follow from the release, the roll and the rule (`ExplanationSearch` and `certify` read nothing else, and a test
+    has other true answers lead to the same ones). Only where an onlooker holds facts, or knows who came and went, they
+    follow from that too, and would disclose it to every auditor who has the roll.
     """
     if plan.guarantees or slack_of(table):
         return NOISE
@@ -56,22 +56,22 @@ def carried_by(
     held = in_order(table.schema, roll.codes[here], roll.counts[here])
     tables = plan.tables
     if not tables:
-        known = build_system(publication.tables, onlookers[0])
-        same = [counts for counts in plan.witness if counts.shape == known.low.shape and known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, table.schema)
+        system = build_system(publication.tables, onlookers[0])
+        same = [counts for counts in plan.witness if counts.shape == system.low.shape and system.admits(counts)]
+        tables = listed_tables(same or only_table(system), system, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = Carried(table.schema, project.protect, project.wanted, held, tables, plan.parts)
+    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.shared_sums)
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
 def _completed(
-    carried: Carried, publication: Publication, onlooker: Onlooker, plan: Plan, fields: Mapping[str, Any]
-) -> Carried | str:
+    carried: WitnessBundle, publication: Publication, onlooker: Onlooker, plan: Plan, fields: Mapping[str, Any]
+) -> WitnessBundle | str:
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
-    parts = [merged_margin(first, axis, groups) for axis, groups in carried.parts]
-    known = build_system((*publication.tables, *parts), onlooker)
+    parts = [merged_margin(first, axis, groups) for axis, groups in carried.shared_sums]
+    system = build_system((*publication.tables, *parts), onlooker)
     (question,) = fields["questions"]
     secrets = [
         (
@@ -84,28 +84,28 @@ def _completed(
     if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
-    shown = ShownCells(known, publication.tables, sets, secrets, plan.target)
-    order = _rows_in(carried, known)
-    tables = [table.counts[order][:, : known.free].ravel() for table in carried.tables]
+    shown = ShownCells(system, publication.tables, sets, secrets, plan.target)
+    order = _rows_in(carried, system)
+    tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):
         listed = np.empty_like(carried.roll.counts, shape=(len(order), len(carried.schema.options)))
-        listed[order] = known.listed(counts)
+        listed[order] = system.listed(counts)
         moves.append((start, changes_between(carried.tables[start].counts, listed)))
     if shown.count_missing():
         return NOT_FOUND
-    return Carried(
-        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.parts, tuple(moves)
+    return WitnessBundle(
+        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.shared_sums, tuple(moves)
     )
 
 
-def _rows_in(carried: Carried, known: System) -> IntArray:
+def _rows_in(carried: WitnessBundle, system: System) -> IntArray:
     """The row of the roll of every profile of a system."""
-    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in known.axes]
-    columns = [carried.schema.names.index(name) for name in known.axes]
+    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in system.axes]
+    columns = [carried.schema.names.index(name) for name in system.axes]
     codes = [
-        np.array([axis.index[label] for label in labels], dtype=np.int64)[known.codes[:, own]]
-        for own, (axis, labels) in enumerate(zip(axes, known.categories, strict=True))
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
+        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
     ]
     sizes = [len(axis.categories) for axis in axes]
     rows = row_keys(carried.roll.codes[:, columns], sizes)

@@ -10,11 +10,8 @@ from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.draft import Draft
 from safemargin.release.ledger.ledger import ledger as run_ledger
 from safemargin.release.lock import lock as run_lock
-from safemargin.release.project import Project
-from safemargin.release.project import schema as run_schema
-from safemargin.release.release import Release
-from safemargin.release.release import demo as run_demo
-from safemargin.release.release import release as run_release
+from safemargin.release.project import Project, schema as run_schema
+from safemargin.release.release import Release, demo as run_demo, release as run_release
 from safemargin.ui import (
     Beta,
     Json,
@@ -117,10 +114,10 @@ def demo(
     _print(result, folder / "release", as_json)
 
 
-def _attempt(data: Path, progress: Progress, **said: Any) -> Release | Draft:
+def _attempt(data: Path, progress: Progress, **overrides: Any) -> Release | Draft:
     """The release, or the draft that was refused."""
     try:
-        return run_release(data, progress=progress, **said)
+        return run_release(data, progress=progress, **overrides)
     except RefusedError as error:
         if not isinstance(error.draft, Draft):
             raise

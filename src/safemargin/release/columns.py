@@ -15,9 +15,9 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     ValidationInfo,
+    field_validator as field_rule,
+    model_validator as model_rule,
 )
-from pydantic import field_validator as field_rule
-from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.io import (

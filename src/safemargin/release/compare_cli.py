@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
-from safemargin.release.compare.compare import compare as run_compare
+from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD, compare as run_compare
 from safemargin.release.project import Project
 from safemargin.ui import (
     Json,

@@ -199,7 +199,7 @@ def forecast(
     draws: int | None = None,
     seed: int = 0,
     progress: Progress = no_progress,
-    **said: Any,
+    **overrides: Any,
 ) -> Forecast:
     """What a release of a project will keep, read off the roll before the count.
 
@@ -211,7 +211,7 @@ def forecast(
         raise InputError("votes and shares: give at most one of them")
     if draws is not None and not 0 <= draws <= 100_000:
         raise InputError(f"draws = {draws}: must be from 0 to 100000")
-    project, source = project_of(data, said)
+    project, source = project_of(data, overrides)
     progress("reading")
     last = None if votes is None else last_year(project, Path(votes))
     stated = None if shares is None else parse_shares(shares)

@@ -135,7 +135,7 @@ def growth(
     order: int = 3,
     axes: int = 4,
     progress: Progress = no_progress,
-    **said: Any,
+    **overrides: Any,
 ) -> Growth:
     """What would be disclosed if margins of up to `order` axes were published exactly, for sets of up to `axes` axes.
 
@@ -144,7 +144,7 @@ def growth(
     for name, value in (("order", order), ("axes", axes)):
         if value < 1:
             raise InputError(f"{name} = {value}: must be at least 1")
-    project, source = project_of(data, said)
+    project, source = project_of(data, overrides)
     progress("reading")
     inputs = read_inputs(project, source)
     table, target = inputs.table, inputs.target

@@ -10,7 +10,7 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray
 from safemargin.io import MOST_LABELS, Profiles, Source, Survey, check_columns, is_finite, natural_order, whole_number
-from safemargin.release.answer_columns import AREA_WORDS, answer_columns, vote_columns
+from safemargin.release.answer_columns import AREA_WORDS, PEOPLE_WORDS, answer_columns, vote_columns
 from safemargin.release.battery import FEWEST_QUESTIONS, ColumnBattery, battery, renamed_numbers
 from safemargin.release.column_texts import (
     AGE_WORDS,
@@ -42,6 +42,10 @@ MOST_OPTIONS = 50
 MOST_NUMBERS = 20
 FEWEST_VALUES = 20
 """Up to this many distinct values nothing looks like an identifier."""
+MOST_AXES = 5
+"""Axes that are proposed: more take long to decide, and part people into kinds of one or two each."""
+FIRST_WORDS = {"age", "ages", "sex", "gender", "race", "ethnicity", "site", "department", "country", "town", "city"}
+"""With the names of areas, those of the columns that are counted by most often."""
 MANY_ANSWERS = 500
 """Answers among which somebody chooses every number of a scale."""
 MANY_VALUES = 100
@@ -103,6 +107,8 @@ class Guess:
     """By answer, the whole number that it is published as."""
     own: Mapping[str, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
     """By question beside the battery, its options, and whether they are a scale."""
+    further: tuple[AxisGuess, ...] = ()
+    """Columns that are axes too, but more than are proposed."""
 
 
 NO_HINTS = Hints()
@@ -154,7 +160,8 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
         return None
     nested, same = nested_columns(profiles, axes)
     inner = {level for levels in nested.values() for level in levels}
-    described = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
+    described = [_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same]
+    first = _first_axes([axis.column for axis in described])
     unanswered = _empty(answers, codes, profiles.counts)
     nothing = {"", *missing}
     options, is_scale = ordered_options([plain_number(label) for label in answers if label.strip() not in nothing])
@@ -164,7 +171,7 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
         options,
         unanswered,
         count,
-        (*described, *alone),
+        (*(axis for axis in described if axis.column in first), *alone),
         tuple(number for number in numbers if number not in alone),
         {name: reason for name, reason in {**odd, **settled, **same}.items() if name != count},
         missing,
@@ -175,7 +182,18 @@ def guess(path: Path, source: Source, survey: Survey, hints: Hints = NO_HINTS) -
         tuple(name for name in candidates[1:] if name in axes),
         renamed_numbers({name: _said(source, name)[0] for name in asked or (answer,)}),
         {name: ordered_options([plain_number(text) for text in _said(source, name)[0]]) for name in others},
+        tuple(axis for axis in described if axis.column not in first),
     )
+
+
+def _first_axes(names: Sequence[str]) -> list[str]:
+    """The axes to propose: places, age, sex and race, then what else somebody is, then others, in file order.
+
+    >>> _first_axes(["x", "education", "age", "a", "b", "sex", "c", "d", "region"])
+    ['age', 'sex', 'region', 'education', 'x']
+    """
+    first = AREA_WORDS | FIRST_WORDS
+    return sorted(names, key=lambda name: (not words(name) & first, not words(name) & PEOPLE_WORDS))[:MOST_AXES]
 
 
 def questions_alone(survey: Survey, hints: Hints) -> tuple[str, ...] | None:

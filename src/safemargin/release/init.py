@@ -12,7 +12,7 @@ from pathlib import Path
 from safemargin.core import RESERVED, InputError, OutputError, Target
 from safemargin.io import Survey, open_source, read_one, reading_words, tables_in
 from safemargin.release.amounts import refuse_amounts
-from safemargin.release.guess import AxisGuess, Guess, Hints, guess, questions_alone
+from safemargin.release.guess import MOST_AXES, AxisGuess, Guess, Hints, guess, questions_alone
 from safemargin.release.layout import CountLayout, side_by_side
 from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, exact_percent, plural, write_text
 
@@ -158,6 +158,7 @@ def propose_project(
     lines = [*head, *_data_lines(guessed), "", *_question_lines(guessed), *_skipped_lines(guessed)]
     for axis in guessed.axes:
         lines += _axis_lines(axis)
+    lines += _further_lines(guessed)
     for number in guessed.numbers:
         lines += _number_lines(number)
     closing = CLOSING + _tables([axis.column for axis in guessed.axes])
@@ -323,6 +324,20 @@ def _axis_lines(axis: AxisGuess) -> Iterator[str]:
         yield f"levels = [{', '.join(map(_text, axis.levels))}]    # wider areas, from fine to coarse"
     if not (axis.bands or axis.ordered or axis.levels) and len(axis.labels) >= MANY:
         yield "# No order or areas: small categories are merged by size, near-unanimous ones suppressed alone."
+    yield ""
+
+
+def _further_lines(guessed: Guess) -> Iterator[str]:
+    """Columns that can be counted by as well, as comments."""
+    if not guessed.further:
+        return
+    number = len(guessed.further)
+    others = "1 more column" if number == 1 else f"{number} more columns"
+    yield f"# People can be counted by {others}. At most {MOST_AXES} are proposed: places, age, sex and race, then what"
+    yield "# else somebody is, then others, in file order. Each further one takes time, and leaves less exact."
+    yield "# Remove the signs # to take one:"
+    for axis in guessed.further:
+        yield from (f"# {line}".rstrip() for line in _axis_lines(axis))
     yield ""
 
 

@@ -41,7 +41,7 @@ from safemargin.release.microdata import (
     tabulate_people,
 )
 from safemargin.release.project import LedgerSection, Project
-from safemargin.release.recording import Book, bands_of, remember, wave_notes
+from safemargin.release.recording import LedgerContext, bands_of, remember, wave_notes
 from safemargin.release.rolls import reading_notes, renamed
 from safemargin.release.sealed import tabulate_elections
 
@@ -85,7 +85,7 @@ class Inputs:
     project: Project
     table: Table
     onlookers: tuple[Onlooker, ...]
-    book: Book | None = None
+    book: LedgerContext | None = None
     notes: tuple[str, ...] = ()
     """Sentences about rows that are not counted, and about locked limits."""
 
@@ -124,14 +124,14 @@ def read_inputs(project: Project, source: Countable | None = None) -> Inputs:
     # An earlier release may have listed a category in which nobody is left, so with a ledger all of them stay.
     table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
-    said = () if book is None else book.notes
+    earlier = () if book is None else book.notes
     held = dict.fromkeys(path for section in project.onlookers for path in section.facts)
     facts = [note for path in held for note in reading_notes(read_one(path))]
-    said = (*notes, *facts, *said, *lock_notes(project), *wave_notes(book))
-    return Inputs(project, table, onlookers_of(project, table, book), book, said)
+    remarks = (*notes, *facts, *earlier, *lock_notes(project), *wave_notes(book))
+    return Inputs(project, table, onlookers_of(project, table, book), book, remarks)
 
 
-def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> Book:
+def _open_book(project: Project, section: LedgerSection, table: Table, source: Countable | None) -> LedgerContext:
     contents, name = open_ledger(section.file, section.population), "" if project.data is None else project.data.answer
     every = about(contents.entries, section.population)
     check_one_question(section.file, every, section.population, name, section.answers or "")
@@ -145,7 +145,7 @@ def book_of(
     contents: Contents,
     question: str,
     source: Countable | None = None,
-) -> Book:
+) -> LedgerContext:
     """The ledger before a release, as far as it is about one question."""
     every = about(contents.entries, section.population)
     entries, answers = about_question(every, question, section.answers or "")
@@ -169,10 +169,10 @@ def book_of(
     members = {person(section.population, name): profile for name, profile in people.items()}
     notes = overlap_notes(contents.entries, section.population, rolls, people)
     seen = len(every)
-    return Book(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes), seen)
+    return LedgerContext(section, contents.chain, entries, members or None, target, tuple(weaker), tuple(notes), seen)
 
 
-def onlookers_of(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:
+def onlookers_of(project: Project, table: Table, book: LedgerContext | None) -> tuple[Onlooker, ...]:
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     stated = [section.correlations for section in project.onlookers if section.correlations is not None]
     files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])
@@ -238,29 +238,29 @@ IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
 
-def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countable | None]:
+def project_of(data: object, overrides: Mapping[str, Any]) -> tuple[Project, Countable | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
-    A project says everything itself: beside it, only another `target` and `protect` may be `said`.
+    A project says everything itself: beside it, only another `target` and `protect` may be in `overrides`.
     """
     if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
-        twice = [name for name in said if name not in BESIDE]
+        twice = [name for name in overrides if name not in BESIDE]
         if twice:
             raise InputError(
                 f"{', '.join(twice)}: a project says all of this itself; omit it, or give the data instead"
             )
         project = data if isinstance(data, Project) else Project.load(data)
-        other = {**(said["target"].stated() if "target" in said else {})}
-        other |= {"protect": said["protect"]} if "protect" in said else {}
+        other = {**(overrides["target"].stated() if "target" in overrides else {})}
+        other |= {"protect": overrides["protect"]} if "protect" in overrides else {}
         changed: dict[str, object] = {"aims": project.aims.model_copy(update=other)}
-        if engine := {key: said[key] for key in ("engine", "master") if key in said}:
+        if engine := {key: overrides[key] for key in ("engine", "master") if key in overrides}:
             if project.data is None:
                 raise InputError(f"{next(iter(engine))}: sealed tallies are not counted again; remove it")
             changed["data"] = project.data.model_copy(update=engine)
         return project.model_copy(update=changed), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
-        if name not in said and not (
-            name == "answer" and ("answers" in said or isinstance(said.get("options"), Mapping))
+        if name not in overrides and not (
+            name == "answer" and ("answers" in overrides or isinstance(overrides.get("options"), Mapping))
         ):
             raise InputError(f"{name} is missing: name {meaning}")
     is_distant = isinstance(data, str | Path) and is_address(str(data))
@@ -269,17 +269,25 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Countabl
     content: dict[str, object] = {
         "data": {
             "source" if is_distant else "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
-            **{key: said[key] for key in DATA_KEYS if key in said},
+            **{key: overrides[key] for key in DATA_KEYS if key in overrides},
         },
-        "axes": _axes(said["by"]),
+        "axes": _axes(overrides["by"]),
         "target": {
-            **(said["target"].stated() if isinstance(said.get("target"), Target) else said.get("target") or {}),
-            **({"protect": said["protect"]} if "protect" in said else {}),
+            **(
+                overrides["target"].stated()
+                if isinstance(overrides.get("target"), Target)
+                else overrides.get("target") or {}
+            ),
+            **({"protect": overrides["protect"]} if "protect" in overrides else {}),
         },
-        **{key: said[key] for key in ("title", "questions", "onlookers", "ledger", "tables", "outputs") if key in said},
+        **{
+            key: overrides[key]
+            for key in ("title", "questions", "onlookers", "ledger", "tables", "outputs")
+            if key in overrides
+        },
     }
-    if "roll" in said:
-        content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}
+    if "roll" in overrides:
+        content["roll"] = {"files": [str(path) for path in _listed(overrides["roll"])]}
     source = None if isinstance(data, str | Path) else open_data(data)
     return Project.build(content), source
 
@@ -310,7 +318,7 @@ def command_of(
         return ""
     names = [by] if isinstance(by, str) else list(by or ())
     listed = answers if isinstance(answers, str) else ",".join(answers or ())
-    said = {"--answer": answer or "", "--answers": listed, "--by": ",".join(names), "--protect": protect or ""}
+    flags = {"--answer": answer or "", "--answers": listed, "--by": ",".join(names), "--protect": protect or ""}
     if target is not None:
-        said |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
-    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])
+        flags |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
+    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in flags.items() if value)])

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Annotated, Self
 
 import numpy as np
-from pydantic import AfterValidator, Field
-from pydantic import model_validator as model_rule
+from pydantic import AfterValidator, Field, model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import UNBOUNDED, InputError, IntArray

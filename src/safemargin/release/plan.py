@@ -219,9 +219,9 @@ class Plan:
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
     tables: tuple[Tally, ...] = field(default=(), hash=False, compare=False)
     """The same, as counts by profile: the program publishes the same for each of them, if the certificate says so."""
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums are the same in all these tables: every table with these sums leads here."""
-    is_plain: bool = False
+    data_independent: bool = False
     """Whether nothing is merged or omitted for its answers."""
     notes: tuple[str, ...] = ()
     """What is to be said beside the decisions."""

@@ -43,7 +43,7 @@ from safemargin.guarantees import (
 )
 from safemargin.release.decide.lot import rooms, units
 from safemargin.release.decide.protect import sensitive_groups
-from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
+from safemargin.release.decide.split import AxisPartition, covers_everybody, slack_of, unmerged_split
 from safemargin.release.plan import Action, Decision, Plan
 
 TOO_MUCH = "its noised counts would say too much"
@@ -154,14 +154,14 @@ class _Reader:
         options = self.table.schema.options
         return "" if self._is_one_count else " or ".join(options[option] for option in members)
 
-    def _guarantee(self, split: Split) -> Guarantee | None:
+    def _guarantee(self, split: AxisPartition) -> Guarantee | None:
         """What the noise of this axis guarantees; its law is in it."""
         own = [each for each in self.plan.guarantees if bool(each.choice) == (split.axis.epsilon is None)]
         return own[0] if own else None
 
     def _chances(
         self,
-        split: Split,
+        split: AxisPartition,
         order: Sequence[Sequence[Group]],
         members: Sequence[int],
         guarantee: Guarantee | None,
@@ -182,7 +182,7 @@ class _Reader:
         return dict(zip(groups, chances_outside(beliefs, self._sum(split, members)), strict=True))
 
     def _belief(
-        self, split: Split, group: Group, members: Sequence[int], epsilon: float, choice: float | None
+        self, split: AxisPartition, group: Group, members: Sequence[int], epsilon: float, choice: float | None
     ) -> GroupBelief:
         size = split.size(group)
         lower, upper = self._bounds(split, group, members)
@@ -209,13 +209,13 @@ class _Reader:
         least, most = self.limits.least(people)[:, column], self.limits.most(people)[:, column]
         return (counts < least) | (counts > most)
 
-    def _sum(self, split: Split, members: Sequence[int]) -> int:
+    def _sum(self, split: AxisPartition, members: Sequence[int]) -> int:
         """How many of all noised groups together chose within a secret: what the exact ones leave of the total."""
         published = self._tables[split.axis.name]
         shown = (np.array(published.status) != "noised") & np.isin(published.option, members)
         return int(self.table.totals[list(members)].sum()) - int(published.lower[shown].sum())
 
-    def _bounds(self, split: Split, group: Group, members: Sequence[int]) -> tuple[int, int]:
+    def _bounds(self, split: AxisPartition, group: Group, members: Sequence[int]) -> tuple[int, int]:
         """Least and most of a group, from the sums that every other axis prints (Frechet, slice by slice)."""
         size, lower, upper = split.size(group), 0, split.size(group)
         if not self.joint or slack_of(self.table):

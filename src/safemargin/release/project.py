@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
-from pydantic import field_validator as field_rule
-from pydantic import model_validator as model_rule
+from pydantic import ConfigDict, Field, ValidationError, field_validator as field_rule, model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError, Secrets, Target, TooLargeError

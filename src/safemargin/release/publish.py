@@ -35,7 +35,7 @@ from safemargin.io import (
 from safemargin.release.fields import Fields
 from safemargin.release.plan import Action, Plan
 from safemargin.release.report.public import public_page
-from safemargin.release.witnesses import Carried, auditor_files
+from safemargin.release.witnesses import WitnessBundle, auditor_files
 from safemargin.samplers import Geometric
 
 PAGE = "index.html"
@@ -135,7 +135,7 @@ def _with_noise(
 def release_files(
     publication: Publication,
     fields: Fields,
-    carried: Carried | str,
+    carried: WitnessBundle | str,
     *,
     formats: Sequence[str],
     quote_formulas: bool = False,

@@ -21,7 +21,12 @@ from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.questions import SurveyQuestion
 from safemargin.release.report.answers import Origin
-from safemargin.release.report.question_report import questions_record, questions_report
+from safemargin.release.report.question_report import (
+    questions_answers,
+    questions_record,
+    questions_report,
+    questions_verdict,
+)
 from safemargin.ui import Document, Report, plural
 
 Rows = Sequence[Mapping[str, object]]
@@ -95,6 +100,8 @@ class QuestionsDraft(Draft):
             refused += [{"question": question.name, **refusal} for refusal in own["refused"]]
             irregular += [f"{question.name}: {group}" for group in own["irregular"]]
         exact, every = self.shares
+        state, sentence, detail = questions_verdict(self, self._by_question, self.shares)
+        answers = questions_answers(self, self._by_question, self.shares)
         kept = ("schema", "published", "certificate", "guarantees")
         return {
             **{key: whole[key] for key in kept},
@@ -106,6 +113,8 @@ class QuestionsDraft(Draft):
             "statement": self.plan.certificate.statement,
             "exact": {"cells": exact, "of": every},
             "total_exposes": self.total_exposes,
+            "verdict": {"state": state, "sentence": sentence, "detail": detail},
+            "answers": [{"question": asked, "answer": answer, "detail": more} for asked, answer, more in answers],
             "cells": cells,
             "refused": refused,
             "irregular": irregular,
@@ -164,8 +173,8 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         irregular=(),
         witness=(),
         tables=(),
-        parts=(),
-        is_plain=all(draft.plan.is_plain for draft in drafts),
+        shared_sums=(),
+        data_independent=all(draft.plan.data_independent for draft in drafts),
     )
     every = tuple(table for draft in drafts for table in draft.publication.tables)
     return QuestionsDraft(

@@ -14,7 +14,7 @@ from safemargin.release.publish import PAGE
 from safemargin.release.question_draft import QuestionsDraft
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.question_witnesses import carry_questions
-from safemargin.release.recording import Book, entry_of_questions, entry_of_release
+from safemargin.release.recording import LedgerContext, entry_of_questions, entry_of_release
 from safemargin.release.report.question_page import questions_page
 from safemargin.release.witnesses import auditor_files
 
@@ -74,7 +74,7 @@ def questions_files(
     return files, auditors
 
 
-def questions_entry(draft: QuestionsDraft, inputs: QuestionInputs, book: Book, manifest: str) -> Entry:
+def questions_entry(draft: QuestionsDraft, inputs: QuestionInputs, book: LedgerContext, manifest: str) -> Entry:
     """The release as the ledger keeps it: an entry with one of every question in it."""
     each = {}
     for question, own, drafted in zip(draft.questions, inputs.each, draft.drafts, strict=True):

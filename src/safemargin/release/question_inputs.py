@@ -18,7 +18,7 @@ from safemargin.release.inputs import Inputs, book_of, onlookers_of
 from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.project import Project
 from safemargin.release.questions import TIED, Battery, SurveyQuestion, read_battery
-from safemargin.release.recording import Book, wave_notes
+from safemargin.release.recording import LedgerContext, wave_notes
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class QuestionInputs:
     project: Project
     battery: Battery
     each: tuple[Inputs, ...]
-    book: Book | None = None
+    book: LedgerContext | None = None
     """The ledger before the release; every question has its own view of it."""
 
 
@@ -48,7 +48,7 @@ def read_questions(project: Project, source: Countable | None = None) -> Questio
     each = tuple(_inputs(project, question, contents) for question in battery.questions)
     section = section.model_copy(update={"population": name_in(entries, section.population)})
     notes = [*lock_notes(project), *(new_notes(entries, names) if section.answers == "kept" else [])]
-    book = Book(section, contents.chain, entries, None, project.target, notes=tuple(notes), seen=len(entries))
+    book = LedgerContext(section, contents.chain, entries, None, project.target, notes=tuple(notes), seen=len(entries))
     said = replace(battery, notes=(*battery.notes, *notes, *wave_notes(book)))
     return QuestionInputs(project, said, each, book)
 

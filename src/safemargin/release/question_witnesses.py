@@ -23,7 +23,7 @@ from safemargin.release.fields import Fields
 from safemargin.release.question_inputs import QuestionInputs
 from safemargin.release.witnesses import (
     RULE,
-    Carried,
+    WitnessBundle,
     axis_of,
     carried_of,
     in_order,
@@ -47,7 +47,7 @@ class CarriedQuestions:
     """The witnesses of every question by its name, the roll of everybody, and whether groups are common."""
 
     names: tuple[str, ...]
-    each: tuple[Carried, ...]
+    each: tuple[WitnessBundle, ...]
     everybody: Tally
     is_common: bool
 

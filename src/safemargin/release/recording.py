@@ -30,7 +30,7 @@ from safemargin.ui import Document
 
 
 @dataclass(frozen=True)
-class Book:
+class LedgerContext:
     """The ledger before a release: earlier releases about its population, and its people under their own names."""
 
     section: LedgerSection
@@ -57,7 +57,7 @@ class Book:
 
 
 def held_to_earlier(
-    plan: Plan, publication: Publication, table: Table, onlookers: Sequence[Onlooker], book: Book
+    plan: Plan, publication: Publication, table: Table, onlookers: Sequence[Onlooker], book: LedgerContext
 ) -> Plan:
     """A plan under a weaker target, certified only if the certificates of earlier releases hold still beside it."""
     plan = replace(plan, notes=(*plan.notes, f"The target is weaker: {book.weaker[0]}. Reason: {book.section.weaker}."))
@@ -80,7 +80,9 @@ def held_to_earlier(
     return plan
 
 
-def entry_of_release(project: Project, table: Table, book: Book, publication: Publication, manifest: str) -> Entry:
+def entry_of_release(
+    project: Project, table: Table, book: LedgerContext, publication: Publication, manifest: str
+) -> Entry:
     """A release as the ledger keeps it."""
     # Somebody may know less than the onlookers of later releases do: what is known most is kept.
     known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
@@ -106,7 +108,7 @@ def entry_of_release(project: Project, table: Table, book: Book, publication: Pu
     )
 
 
-def entry_of_questions(project: Project, everybody: Table, book: Book, each: Mapping[str, Entry]) -> Entry:
+def entry_of_questions(project: Project, everybody: Table, book: LedgerContext, each: Mapping[str, Entry]) -> Entry:
     """A release of several questions as the ledger keeps it; `each` are the entries of its questions."""
     first = next(iter(each.values()))
     known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
@@ -147,7 +149,7 @@ def inconsistency_notes(table: Table) -> list[str]:
     ]
 
 
-def wave_notes(book: "Book | None") -> list[str]:
+def wave_notes(book: "LedgerContext | None") -> list[str]:
     """That earlier releases are about other answers of the same people, in words."""
     if book is None or not book.apart:
         return []
@@ -168,7 +170,7 @@ def floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str]
     ]
 
 
-def ledger_document(book: Book | None, entry: Entry | None) -> Document | None:
+def ledger_document(book: LedgerContext | None, entry: Entry | None) -> Document | None:
     """What the document of a release says about its ledger."""
     if book is None:
         return None

@@ -49,7 +49,7 @@ from safemargin.release.question_draft import draft_questions
 from safemargin.release.question_files import questions_entry, questions_files
 from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
-    Book,
+    LedgerContext,
     entry_of_release,
     ledger_document,
 )
@@ -76,7 +76,7 @@ class Release(Result):
     _draft: Draft
     _files: Mapping[str, bytes]
     _auditors: Mapping[str, bytes]
-    _record: "tuple[Book, Entry] | None"
+    _record: "tuple[LedgerContext, Entry] | None"
 
     def __new__(cls, *_: object, **__: object) -> "Release":
         raise RefusedError(_CLOSED)
@@ -206,8 +206,8 @@ def release(
     choice that a report lists, however long that takes.
     """
     # Evaluated first, before there are other names here.
-    said = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
-    project, source = project_of(data, said)
+    overrides = {name: value for name, value in locals().items() if name not in NO_SECTION and value is not None}
+    project, source = project_of(data, overrides)
     progress = numbered(progress, STEPS)
     progress("reading")
     work, command = math.inf if alternatives else WORK, command_of(data, answer, by, protect, target, answers)
@@ -291,7 +291,10 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
 
 
 def _issued(
-    draft: Draft, files: Mapping[str, bytes], auditors: Mapping[str, bytes], recorded: "tuple[Book, Entry] | None"
+    draft: Draft,
+    files: Mapping[str, bytes],
+    auditors: Mapping[str, bytes],
+    recorded: "tuple[LedgerContext, Entry] | None",
 ) -> Release:
     issued: Release = object.__new__(Release)
     for name, value in (

@@ -2,10 +2,10 @@
 
 Objects
     cause      something in the project, not in the answers, that makes groups small or alike: an option that stands for
-               silence, a few people without a category, an axis of many small categories, more axes than people can be
-               spread over
-    remedy     one change of the project that removes a cause: silence is not counted, people without a category are
-               skipped, an axis is omitted, or its categories are joined two and two
+               silence, options that few chose, a few people without a category, an axis of many small categories, more
+               axes than people can be spread over
+    remedy     one change of the project that removes a cause: silence is not counted, rare options are joined, people
+               without a category are skipped, an axis is omitted, or its categories are joined two and two
     kept       what a remedy publishes of the tables that it still asks for: tables, and people in exact groups
 
 A remedy is shown only if it was decided, certified and attacked, and keeps more than the release. It never loosens a
@@ -25,14 +25,16 @@ from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, onlook
 from safemargin.release.axes import occupied
 from safemargin.release.inputs import Inputs
 from safemargin.release.microdata import inhabited
+from safemargin.release.rare_options import joined_options, listed_options, rare_joins, rare_words
 from safemargin.release.report.alternatives import WORK, effort
 from safemargin.release.report.context import ReportContext, TriedRemedy, exact_share, is_wanting, lost_tables
 from safemargin.ui import plural
 
-MOST_TRIED = 8
+MOST_TRIED = 10
 MANY = 6
 """Categories from which on an axis is a cause."""
 SHOWN = 2
+LABELS = "[data] labels"
 
 
 def tried_remedies(
@@ -63,7 +65,8 @@ def tried_remedies(
     now = exact_share(here)
     better = [tried for tried in found if tried.share > now and tried.published]
     better.sort(key=lambda tried: (tried.published < tried.asked, -tried.share * tried.asked))
-    return _causes(inputs, here), tuple(better[:SHOWN])
+    joins = [tried for tried in better if tried.key.startswith(LABELS)]  # of two that keep the same, the smaller one
+    return _causes(inputs, here), tuple([tried for tried in better if tried not in joins[1:]][:SHOWN])
 
 
 def _silent(inputs: Inputs) -> str | None:
@@ -120,6 +123,8 @@ def _causes(inputs: Inputs, here: ReportContext) -> tuple[str, ...]:
     causes = []
     if (silent := _silent(inputs)) is not None:
         causes.append(f"{silent!r} is counted as an answer")
+    if inputs.project.data is not None and (rare := rare_words(inputs.table, _silent(inputs))):
+        causes.append(rare)
     causes += [f"{plural(count, 'person')} without {axis} in a group" for axis, count in _unknown(inputs, here).items()]
     causes += [
         plural(len(axis.categories), "category") + f" of {axis.name}"
@@ -137,6 +142,7 @@ def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, In
     """Remedies to try, the least intrusive first: words, the lines of a project, and what would be decided."""
     if (silent := _silent(inputs)) is not None:
         yield "count only people who answered", '[data] blank = "skip"', _with(inputs, _answered(inputs.table, silent))
+    yield from _with_joined_options(inputs)
     if unknown := _unknown(inputs, here):
         data = inputs.project.data
         none = json.dumps(list(data.missing if data is not None else ("",)), ensure_ascii=False)
@@ -154,6 +160,30 @@ def _changes(inputs: Inputs, here: ReportContext) -> Iterator[tuple[str, str, In
         yield from (_only(inputs, count) for count in (2, 1))
     for axis in suspects[:2] if len(axes) > 1 else ():
         yield f"omit {axis.name}", f"without [axes.{axis.name}]", _with(inputs, _without(inputs.table, axis.name))
+
+
+def _with_joined_options(inputs: Inputs) -> Iterator[tuple[str, str, Inputs]]:
+    """Remedies that join options that few chose; none where the project says of one of these what is secret."""
+    data = inputs.project.data
+    if data is None:
+        return
+    for groups in rare_joins(inputs.table, _silent(inputs)):
+        joined = [(group, name) for group, name in groups if len(group) > 1]
+        if any(set(group) & set(inputs.project.target.secrets.named) for group, _ in joined):
+            continue
+        given = {
+            option: [raw for raw, label in data.labels.items() if label == option]
+            for group, _ in joined
+            for option in group
+        }
+        lines = [
+            f"{_toml_key(raw)} = {json.dumps(name, ensure_ascii=False)}"
+            for group, name in joined
+            for option in group
+            for raw in given[option] or [option]
+        ]
+        words = " and ".join(f"join {listed_options(group)}" for group, _ in joined)
+        yield words, f"{LABELS} = {{{', '.join(lines)}}}", _with(inputs, joined_options(inputs.table, groups))
 
 
 def _only(inputs: Inputs, count: int) -> tuple[str, str, Inputs]:

@@ -45,7 +45,7 @@ Changes = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
-class Carried:
+class WitnessBundle:
     """Witness tables by profile and option, with what the rule knows of the axes beside the roll.
 
     `roll` counts the people of every profile that has any; the tables have the same rows. `moves` are further tables,
@@ -57,7 +57,7 @@ class Carried:
     wanted: tuple[Wanted, ...]
     roll: Tally
     tables: tuple[Tally, ...]
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
     moves: tuple[tuple[int, Changes], ...] = ()
 
@@ -76,7 +76,9 @@ class Carried:
             "roll": roll,
             "tables": [table.counts.ravel().tolist() for table in self.tables],
             "moves": [{"from": start, "changes": [list(each) for each in changes]} for start, changes in self.moves],
-            "fixed": [{"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.parts],
+            "fixed": [
+                {"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.shared_sums
+            ],
         }
 
 
@@ -124,7 +126,7 @@ def witness_json(questions: Sequence[Mapping[str, Any]]) -> bytes:
     return (json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
 
-def _rule(carried: Carried) -> dict[str, Any]:
+def _rule(carried: WitnessBundle) -> dict[str, Any]:
     return {
         "axes": stated_axes(carried.schema),
         "options": list(carried.schema.options),
@@ -155,7 +157,7 @@ def stated_wanted(wanted: Sequence[Wanted]) -> list[list[Any]]:
     return [[list(each.axes), each.weight] for each in wanted]
 
 
-def carried_in(files: Files) -> Carried:
+def carried_in(files: Files) -> WitnessBundle:
     """What a folder for auditors carries, for whoever runs the rule on it; an error says why it cannot be read."""
     try:
         rule, (held,) = json.loads(files[RULE]), json.loads(files[WITNESSES])["questions"]
@@ -173,14 +175,14 @@ def read_roll(schema: Schema, name: str, content: bytes) -> Tally:
     return Tally(schema.names, frozen(codes, len(column)), frozen(roll.people, 1).reshape(-1, 1))
 
 
-def carried_of(schema: Schema, held: Mapping[str, Any], roll: Tally, rule: Mapping[str, Any]) -> Carried:
+def carried_of(schema: Schema, held: Mapping[str, Any], roll: Tally, rule: Mapping[str, Any]) -> WitnessBundle:
     """What is `held` of a question with this schema and roll; `rule` has the protection and the wanted tables."""
     count = len(schema.options)
     shape = len(roll.codes), count
     tables = tuple(Tally(schema.names, roll.codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
     wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
     parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
-    return Carried(schema, str(rule["protect"]), wanted, roll, tables, parts)
+    return WitnessBundle(schema, str(rule["protect"]), wanted, roll, tables, parts)
 
 
 def axis_of(stated: Mapping[str, Any]) -> Axis:
@@ -202,14 +204,14 @@ def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:
     return Tally(schema.names, frozen(codes[order], codes.shape[1]), frozen(counts[order], counts.shape[1]))
 
 
-def listed_tables(tables: Sequence[IntArray], known: System, schema: Schema) -> tuple[Tally, ...]:
+def listed_tables(tables: Sequence[IntArray], system: System, schema: Schema) -> tuple[Tally, ...]:
     """Tables of a system as tallies over all axes of the schema, in the order of their categories."""
     columns = []
     for axis in schema.axes:
-        own = known.axes.index(axis.name)
-        codes = np.array([axis.index[category] for category in known.categories[own]], dtype=np.int64)
-        columns.append(codes[known.codes[:, own]])
+        own = system.axes.index(axis.name)
+        codes = np.array([axis.index[category] for category in system.categories[own]], dtype=np.int64)
+        columns.append(codes[system.codes[:, own]])
     profiles = np.stack(columns, axis=1)
     order = np.argsort(row_keys(profiles, [len(axis.categories) for axis in schema.axes]))
     codes, count = frozen(profiles[order], len(columns)), len(schema.options)
-    return tuple(Tally(schema.names, codes, frozen(known.listed(counts)[order], count)) for counts in tables)
+    return tuple(Tally(schema.names, codes, frozen(system.listed(counts)[order], count)) for counts in tables)

@@ -139,7 +139,7 @@ def _ends(table: PTable, form: KeyForm) -> tuple[IntArray, IntArray]:
     ends, noise = [], []
     for row in table.rows:
         before = 0
-        for v, part in zip(row.noise, row.parts, strict=True):
+        for v, part in zip(row.noise, row.weights, strict=True):
             if not part:
                 continue
             before += part

@@ -63,7 +63,7 @@ def _intervals(table: PTable, count: int) -> Iterator[Ends]:
     """The noise of a count, each with the keys that select it."""
     law = table.law(count)
     ends = [Fraction(0)]
-    for part in law.parts:
+    for part in law.weights:
         ends.append(ends[-1] + Fraction(part, law.total))
     for noise, (low, high) in zip(law.noise, pairwise(ends), strict=True):
         if high > low:

@@ -107,7 +107,7 @@ def _different(table: PTable, first: int = 0) -> list[int]:
     counts = []
     for count in range(first, max(table.last, first) + table.repeat):
         here, there = (table.rows[row] for row in table.row_numbers(np.array([count, count + 1])).tolist())
-        pair = (here.noise, here.parts, there.noise, there.parts)
+        pair = (here.noise, here.weights, there.noise, there.weights)
         if pair not in seen:
             seen.add(pair)
             counts.append(count)

@@ -30,16 +30,16 @@ class Law:
 
     count: int
     noise: tuple[int, ...]
-    parts: tuple[int, ...]
+    weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len(self.noise) != len(self.parts) or not self.noise:
+        if len(self.noise) != len(self.weights) or not self.noise:
             raise InputError(f"count {self.count}: give a probability for each of its noise values")
         if any(a >= b for a, b in pairwise(self.noise)):
             raise InputError(f"count {self.count}: the noise must ascend, without a value twice")
         if self.count + self.noise[0] < 0:
             raise InputError(f"count {self.count}: noise {self.noise[0]} makes it negative")
-        if any(part < 0 for part in self.parts):
+        if any(part < 0 for part in self.weights):
             raise InputError(f"count {self.count}: a probability is negative")
         if self.total <= 0:
             raise InputError(f"count {self.count}: the probabilities add up to 0; they must add up to 1")
@@ -47,34 +47,34 @@ class Law:
     @property
     def total(self) -> int:
         """What the parts add up to: probability one."""
-        return sum(self.parts)
+        return sum(self.weights)
 
     @property
     def mean(self) -> Fraction:
         """Expected noise; 0 if the law is unbiased."""
-        return Fraction(sum(v * part for v, part in zip(self.noise, self.parts, strict=True)), self.total)
+        return Fraction(sum(v * part for v, part in zip(self.noise, self.weights, strict=True)), self.total)
 
     @property
     def variance(self) -> Fraction:
         """Expected squared distance of the noise from its mean."""
-        square = Fraction(sum(v * v * part for v, part in zip(self.noise, self.parts, strict=True)), self.total)
+        square = Fraction(sum(v * v * part for v, part in zip(self.noise, self.weights, strict=True)), self.total)
         return square - self.mean**2
 
     @property
     def mean_size(self) -> float:
         """Expected absolute value of the noise."""
-        return sum(abs(v) * part for v, part in zip(self.noise, self.parts, strict=True)) / self.total
+        return sum(abs(v) * part for v, part in zip(self.noise, self.weights, strict=True)) / self.total
 
     @property
     def probabilities(self) -> tuple[float, ...]:
         """Probability of each noise value."""
-        return tuple(part / self.total for part in self.parts)
+        return tuple(part / self.total for part in self.weights)
 
     @property
     def printed(self) -> Mapping[int, Fraction]:
         """Probability of each number that may be printed for this count."""
         return {
-            self.count + v: Fraction(part, self.total) for v, part in zip(self.noise, self.parts, strict=True) if part
+            self.count + v: Fraction(part, self.total) for v, part in zip(self.noise, self.weights, strict=True) if part
         }
 
 
@@ -99,7 +99,7 @@ class PTable:
     @cached_property
     def bound(self) -> int:
         """The largest size of the noise."""
-        return max(abs(v) for row in self.rows for v, part in zip(row.noise, row.parts, strict=True) if part)
+        return max(abs(v) for row in self.rows for v, part in zip(row.noise, row.weights, strict=True) if part)
 
     @cached_property
     def js(self) -> int:
@@ -118,14 +118,14 @@ class PTable:
     def law(self, count: int) -> Law:
         """The noise on `count`."""
         row = self.rows[int(self.row_numbers(np.array([count]))[0])]
-        return row if row.count == count else Law(count, row.noise, row.parts)
+        return row if row.count == count else Law(count, row.noise, row.weights)
 
     @cached_property
     def matrix(self) -> FloatArray:
         """Probability of the noise `-bound ... bound` (columns) on every row."""
         chances = np.zeros((len(self.rows), 2 * self.bound + 1))
         for row in self.rows:
-            for v, part in zip(row.noise, row.parts, strict=True):
+            for v, part in zip(row.noise, row.weights, strict=True):
                 if part:
                     chances[row.count, v + self.bound] = part / row.total
         chances.setflags(write=False)

@@ -1,1 +1,5 @@
 """Secondary suppression of cells."""
+
+from safemargin.core import make_callable
+
+make_callable(__name__)

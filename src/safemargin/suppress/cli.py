@@ -8,8 +8,7 @@ import typer
 from safemargin.core import InputError
 from safemargin.io import axes, check_folder, hierarchies, whole_number
 from safemargin.suppress.report import CERTIFICATE
-from safemargin.suppress.suppress import SECONDS
-from safemargin.suppress.suppress import suppress as run_suppress
+from safemargin.suppress.suppress import SECONDS, suppress as run_suppress
 from safemargin.ui import (
     By,
     Hierarchy,

@@ -86,7 +86,8 @@ class Pattern:
     lists, with `counts` that fit. Every move leads from there to integer counts that print the same, at least one where
     a cell is suppressed; suppressed counts take values more than `tau` apart in them. No pattern has fewer than
     `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest primary count;
-    `known` are those that follow from what was published before.
+    `known` are those that follow from what was published before. `by_labels` are the axes whose labels are sorted where
+    the tables are written, because their order may be one of counts.
     """
 
     tables: LinkedTables
@@ -105,6 +106,7 @@ class Pattern:
     insiders: int = 0
     cost: tuple[int, int] = (0, 0)  # of the cells that are not primary, and the least that any pattern costs
     rerun: Rerun = Rerun(False)
+    by_labels: frozenset[str] = frozenset()
 
     @property
     def table(self) -> Lattice:

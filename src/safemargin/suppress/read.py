@@ -127,7 +127,7 @@ def read_earlier(
         [axis.labels[node] for node in nodes] for axis, nodes in zip(combined.trees, combined.nodes.T, strict=True)
     ]
     axes = trees or [cut(axis, set(column)) for axis, column in zip(combined.trees, labels, strict=True)]
-    positions, size = _positions(axes, labels)
+    positions, size = cell_positions(axes, labels)
     counts = np.full(size, UNKNOWN, dtype=np.int64)
     counts[positions] = np.where(combined.suppressed, GAP, combined.counts)
     inner = inner_cells(axes)
@@ -140,13 +140,13 @@ def _plain(sheet: Sheet, trees: Sequence[Hierarchy]) -> Lattice:
     """A table without gaps on given axes; sums are added up again."""
     names = [name for name in sheet.columns if name not in {tree.name for tree in trees}]
     values = np.array([whole_number(text) for text in sheet.columns[count_column(names) or names[0]]], dtype=np.int64)
-    positions, size = _positions(trees, [[text.strip() for text in sheet.columns[tree.name]] for tree in trees])
+    positions, size = cell_positions(trees, [[text.strip() for text in sheet.columns[tree.name]] for tree in trees])
     counts = np.zeros(size, dtype=np.int64)
     counts[positions] = values
     return lattice(trees, counts[inner_cells(trees)].reshape([len(tree.leaves) for tree in trees]))
 
 
-def _positions(trees: Sequence[Hierarchy], labels: Sequence[Sequence[str]]) -> tuple[IntArray, int]:
+def cell_positions(trees: Sequence[Hierarchy], labels: Sequence[Sequence[str]]) -> tuple[IntArray, int]:
     """The position of each row in a table with these axes, and the size of the table."""
     columns = []
     for axis, column in zip(trees, labels, strict=True):
@@ -179,7 +179,7 @@ def _table(
         raise InputError(f"{path}: there is no axis beside the counts in {counted!r}")
     texts = [[text.strip() for text in sheet.columns[name]] for name in names]
     trees = [_tree(name, column, hierarchies.get(name, ())) for name, column in zip(names, texts, strict=True)]
-    positions, size = _positions(trees, texts)
+    positions, size = cell_positions(trees, texts)
     counts = np.zeros(size, dtype=np.int64)
     listed: set[int] = set()
     for row, position in enumerate(positions.tolist()):

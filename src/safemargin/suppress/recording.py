@@ -21,6 +21,7 @@ from safemargin.history.contents import GAP
 from safemargin.history.entries import Entry
 from safemargin.history.file import open_ledger
 from safemargin.history.names import about, name_in, normalised
+from safemargin.suppress.order import sorted_labels
 from safemargin.suppress.pattern import Pattern
 
 
@@ -108,10 +109,10 @@ def open_book(
 
 
 def printed(pattern: Pattern, index: int) -> Lattice:
-    """One table as it is printed: a gap where a count is suppressed."""
+    """One table as it is printed: a gap where a count is suppressed, and no order that bounds one."""
     table, ids = pattern.tables.tables[index], pattern.tables.cell_ids[index]
     hidden = np.isin(ids, pattern.suppressed).reshape(table.shape)
-    return Lattice(table.trees, np.where(hidden, GAP, table.counts))
+    return sorted_labels(Lattice(table.trees, np.where(hidden, GAP, table.counts)), pattern.by_labels)
 
 
 def _margins(tables: Iterable[Lattice]) -> dict[tuple[str, ...], dict[tuple[str, ...], int]]:

@@ -10,13 +10,14 @@ from itertools import product
 from pathlib import Path
 
 from safemargin import ui
-from safemargin.core import Lattice
+from safemargin.core import IntArray, Lattice
 from safemargin.history.contents import GAP
 from safemargin.history.file import record
 from safemargin.history.folders import PUBLISHED
 from safemargin.io import (
     CONFIDENTIAL,
     MANIFEST,
+    ReadingOptions,
     ReadTable,
     hash_bytes,
     manifest_bytes,
@@ -50,6 +51,9 @@ class Suppression(ui.Result):
     files: tuple[Path | None, ...] = ()
     """The files of all tables; those of a format with types are written in it, tidy or not."""
     count: str | None = None
+    rows: tuple[IntArray | None, ...] = ()
+    """For every row of each file its place in the table."""
+    reading: ReadingOptions = ReadingOptions()
 
     @property
     def reads(self) -> tuple[ReadTable, ...]:
@@ -130,7 +134,7 @@ class Suppression(ui.Result):
     @cached_property
     def _back(self) -> WrittenBack:
         """Tables in the form that they had; found once, since files may change."""
-        return written_back(self.pattern, self.found, self.files, self.count)
+        return written_back(self.pattern, self.found, self.files, self.rows, self.count, self.reading)
 
     def warnings(self) -> list[str]:
         """What limits the protection, one line each."""

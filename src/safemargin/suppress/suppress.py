@@ -16,6 +16,7 @@ from safemargin.suppress.feasibility import select_moves
 from safemargin.suppress.found import find_table
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.moves import Problem
+from safemargin.suppress.order import axes_by_counts, file_rows
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.problem import build_problem
 from safemargin.suppress.read import read_costs, read_linked, table_name
@@ -99,7 +100,11 @@ def suppress(
     )
     before = linked.names[len(linked.tables) :]
     files = tuple(Path(source) if isinstance(source, str | Path) else None for source in sources)
-    return Suppression(pattern, names, {name: contents[name] for name in before}, book, tuple(found), files, count)
+    rows = file_rows(linked, sources, found, count)
+    pattern = replace(pattern, by_labels=axes_by_counts(linked, pattern.suppressed, rows))
+    return Suppression(
+        pattern, names, {name: contents[name] for name in before}, book, tuple(found), files, count, rows, said
+    )
 
 
 def find_pattern(

@@ -9,20 +9,22 @@ import numpy as np
 from safemargin.core import InputError, IntArray
 from safemargin.io import (
     AS_CSV,
+    ReadingOptions,
     ReadTable,
     can_write_back,
     count_column,
     is_typed,
+    read_again,
     read_sheet,
     suffix,
     tidy_back,
     write_back,
 )
+from safemargin.suppress.order import moved_axes, sorting_keys
 from safemargin.suppress.pattern import Pattern
 
-MOST_IN_ORDER = 5
-"""Rows whose counts may be in order by chance."""
-Cell = frozenset[tuple[str, str]]
+SORTED = "stood in the order of their counts, as far as these are printed. They are sorted by name in what is published"
+WHY = "the place of a gap among sorted counts bounds it"
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,25 @@ class WrittenBack:
 
 
 def written_back(
-    pattern: Pattern, found: Sequence[ReadTable | None], paths: Sequence[Path | None], count: str | None
+    pattern: Pattern,
+    found: Sequence[ReadTable | None],
+    paths: Sequence[Path | None],
+    rows: Sequence[IntArray | None],
+    count: str | None,
+    reading: ReadingOptions,
 ) -> WrittenBack:
     """All tables with gaps in the form that they had."""
     files: dict[str, bytes] = {}
     lines: list[str] = []
-    for index, read in enumerate(found):
+    if moved := moved_axes(pattern.tables, pattern.by_labels, rows):
+        lines.append(f"The categories of {' and '.join(sorted(moved))} {SORTED}: {WHY}.")
+    for index, (read, places) in enumerate(zip(found, rows, strict=True)):
         path = paths[index] if paths else None
         try:
-            if read is not None and can_write_back(read):
-                name, content = _as_read(pattern, index, read)
+            if read is not None and places is not None and can_write_back(read):
+                name, content = _as_read(pattern, index, read, places, reading)
             elif read is None and path is not None and is_typed(path):
-                name, content = _tidy(pattern, index, path, count)
+                name, content = _tidy(pattern, index, path, places, count)
             else:
                 if path is not None and (why := AS_CSV.get(suffix(path))):
                     lines.append(f"{path.name}: written as CSV alone, because {why}.")
@@ -58,46 +67,58 @@ def written_back(
     return WrittenBack(files, tuple(lines))
 
 
-def _hidden(pattern: Pattern, index: int) -> tuple[set[Cell], set[Cell]]:
-    """The cells of a table that are suppressed, and all cells."""
-    lattice = pattern.tables.tables[index]
-    is_hidden = np.isin(pattern.tables.cell_ids[index].ravel(), pattern.suppressed)
-    cells = [frozenset(lattice.cell(place).items()) for place in range(len(is_hidden))]
-    return {cells[place] for place in np.flatnonzero(is_hidden).tolist()}, set(cells)
+def _hidden(pattern: Pattern, index: int, rows: IntArray) -> list[int]:
+    """The rows of a file whose cell is suppressed."""
+    ids = pattern.tables.cell_ids[index].ravel()
+    return np.flatnonzero(np.isin(ids[rows], pattern.suppressed)).tolist()
 
 
-def _as_read(pattern: Pattern, index: int, read: ReadTable) -> tuple[str, bytes]:
-    hidden, _ = _hidden(pattern, index)
-    totals = {axis.name: axis.labels[axis.total] for axis in read.axes if axis.total is not None}
-    cells = [read.cells.cell(row) for row in range(len(read.cells.lower))]
-    plain = [frozenset((a, text) for a, text in cell.items() if totals.get(a) != text) for cell in cells]
-    if read.form.counts and hidden:
-        _check_order(read.name, read.cells.lower)
-    return write_back(read, [row for row, cell in enumerate(plain) if cell in hidden])
+def _as_read(
+    pattern: Pattern, index: int, read: ReadTable, rows: IntArray, reading: ReadingOptions
+) -> tuple[str, bytes]:
+    table = pattern.tables.tables[index]
+    hidden, sorted_axes = _hidden(pattern, index, rows), pattern.by_labels & {tree.name for tree in table.trees}
+    across = {axis.name for axis in read.axes if axis.role == "columns"}
+    if not sorted_axes:
+        return write_back(read, hidden)
+    keys = np.array(sorting_keys(table, sorted_axes, rows))
+    if read.form.kind == "px" or (sorted_axes & across and not _is_sorted(keys, read, sorted_axes & across)):
+        raise InputError("the order of its columns bounds suppressed counts, and a sorted table has another form")
+    down = [a for a, axis in enumerate(read.axes) if axis.name not in across]
+    name, content = write_back(read, hidden, [tuple(key) for key in keys[:, down].tolist()])
+    again = read_again(name, content, read, reading)
+    before, after = (_cells(one, gaps) for one, gaps in ((read, hidden), (again, again.gaps.tolist())))
+    if before != after:
+        raise InputError("its rows cannot be sorted by their labels, and their order bounds suppressed counts")
+    return name, content
 
 
-def _tidy(pattern: Pattern, index: int, path: Path, count: str | None) -> tuple[str, bytes]:
-    sheet = read_sheet(path)
-    counted = count or count_column(tuple(sheet.columns))
-    trees = pattern.tables.tables[index].trees
-    if counted is None or not {tree.name for tree in trees} <= sheet.columns.keys():
+def _is_sorted(keys: IntArray, read: ReadTable, axes: frozenset[str] | set[str]) -> bool:
+    """Whether the columns of a cross table stand in the order of their labels already."""
+    places = read.places
+    if places is None:
+        return False
+    across = [a for a, axis in enumerate(read.axes) if axis.name in axes]
+    order = np.lexsort([places[:, 1]])
+    listed = [tuple(key) for key in keys[order][:, across].tolist()]
+    return listed == sorted(listed)
+
+
+def _cells(read: ReadTable, gaps: Sequence[int]) -> dict[frozenset[tuple[str, str]], int | None]:
+    """The count of every cell by its labels, None for those in `gaps`."""
+    hidden = set(gaps)
+    return {
+        frozenset(read.cells.cell(row).items()): None if row in hidden else int(count)
+        for row, count in enumerate(read.cells.lower.tolist())
+    }
+
+
+def _tidy(pattern: Pattern, index: int, path: Path, rows: IntArray | None, count: str | None) -> tuple[str, bytes]:
+    table = pattern.tables.tables[index]
+    names = [tree.name for tree in table.trees]
+    counted = count or count_column(tuple(read_sheet(path).columns))
+    if counted is None or rows is None:
         raise InputError(f"{path}: records of people are not written")
-    hidden, known = _hidden(pattern, index)
-    texts = [[text.strip() for text in sheet.columns[tree.name]] for tree in trees]
-    cells = [
-        frozenset((tree.name, text) for tree, text in zip(trees, row, strict=True) if text != tree.labels[0])
-        for row in zip(*texts, strict=True)
-    ]
-    if not known.issuperset(cells):
-        raise InputError(f"{path}: a row is no cell of the table")
-    if hidden.intersection(cells):
-        _check_order(str(path), np.array([int(float(text)) for text in sheet.columns[counted]], dtype=np.int64))
-    names = [tree.name for tree in trees]
-    return tidy_back(path, names, counted, [row for row, cell in enumerate(cells) if cell in hidden])
-
-
-def _check_order(name: str, counts: IntArray) -> None:
-    """Refuse rows that are sorted by their counts: where a gap stands says between which two counts it is."""
-    steps = np.diff(counts)
-    if len(counts) > MOST_IN_ORDER and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
-        raise InputError(f"{name}: its rows are sorted by their counts, and their order discloses suppressed ones")
+    sorted_axes = pattern.by_labels & {*names}
+    keys = sorting_keys(table, sorted_axes, rows) if sorted_axes else None
+    return tidy_back(path, names, counted, _hidden(pattern, index, rows), keys)

@@ -9,12 +9,9 @@ from safemargin.core import InputError
 from safemargin.guarantees import Holds
 from safemargin.io import axes, check_folder
 from safemargin.swap.across import simulate_across
-from safemargin.swap.check import WAYS
-from safemargin.swap.check import check as check_swapping
-from safemargin.swap.swap import FORMS
-from safemargin.swap.swap import swap as swap_records
-from safemargin.swap.swap_rates import RATES, RUNS
-from safemargin.swap.swap_rates import swap_rates as try_rates
+from safemargin.swap.check import WAYS, check as check_swapping
+from safemargin.swap.swap import FORMS, swap as swap_records
+from safemargin.swap.swap_rates import RATES, RUNS, swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import simulate_targeted
 from safemargin.ui import Engine, Json, Master, Result, call, note, notes, parse_integers, print_result, progress_bar

@@ -1,1 +1,5 @@
 """Noisy counts of areas in a tree, made consistent."""
+
+from safemargin.core import make_callable
+
+make_callable(__name__)

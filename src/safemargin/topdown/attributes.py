@@ -31,24 +31,24 @@ class MarginQuery:
             object.__setattr__(self, "groups", (None,) * len(self.axes))  # the dataclass is frozen
 
     @property
-    def parts(self) -> dict[int, Codes | None]:
+    def groups_by_axis(self) -> dict[int, Codes | None]:
         """The groups by attribute."""
         return dict(zip(self.axes, self.groups, strict=True))
 
     def __and__(self, other: "MarginQuery") -> "MarginQuery":
         """The finest margin that both determine."""
-        left, right = self.parts, other.parts
+        left, right = self.groups_by_axis, other.groups_by_axis
         return _query({axis: _meet(codes, right[axis]) for axis, codes in left.items() if axis in right})
 
     def __or__(self, other: "MarginQuery") -> "MarginQuery":
         """The coarsest margin that determines both."""
-        left, right = self.parts, other.parts
+        left, right = self.groups_by_axis, other.groups_by_axis
         return _query({axis: _join(left, right, axis) for axis in (*left, *right)})
 
     def __le__(self, other: "MarginQuery") -> bool:
         """Whether the other margin determines this one."""
-        finer = other.parts
-        return all(axis in finer and _is_coarser(codes, finer[axis]) for axis, codes in self.parts.items())
+        finer = other.groups_by_axis
+        return all(axis in finer and _is_coarser(codes, finer[axis]) for axis, codes in self.groups_by_axis.items())
 
 
 def numbered(labels: Sequence[object]) -> Codes:
@@ -116,7 +116,9 @@ class Attributes:
 
     def shape(self, query: MarginQuery) -> tuple[int, ...]:
         """Number of categories or groups of every attribute of a margin."""
-        return tuple(self.sizes[axis] if codes is None else 1 + max(codes) for axis, codes in query.parts.items())
+        return tuple(
+            self.sizes[axis] if codes is None else 1 + max(codes) for axis, codes in query.groups_by_axis.items()
+        )
 
     def cells(self, query: MarginQuery) -> int:
         """Number of counts of a margin in one area."""
@@ -147,13 +149,13 @@ class Attributes:
         named = {(grouping.axis, grouping.codes): (grouping.name, grouping.labels) for grouping in self.groupings}
         return tuple(
             (self.names[axis], self.categories[axis]) if codes is None else named[axis, codes]
-            for axis, codes in query.parts.items()
+            for axis, codes in query.groups_by_axis.items()
         )
 
     def is_named(self, query: MarginQuery) -> bool:
         """Whether every group of categories of a margin has a name."""
         known = {(grouping.axis, grouping.codes) for grouping in self.groupings}
-        return all(codes is None or (axis, codes) in known for axis, codes in query.parts.items())
+        return all(codes is None or (axis, codes) in known for axis, codes in query.groups_by_axis.items())
 
     def label(self, query: MarginQuery, cell: int) -> str:
         """A cell of a margin in words."""
@@ -166,7 +168,7 @@ class Attributes:
     def margin(self, values: Numbers, query: MarginQuery, of: MarginQuery | None = None) -> Numbers:
         """Rows of the margin `of` (default: all cells) summed to a margin that it determines."""
         of = of or self.detailed
-        wanted, given = query.parts, of.parts
+        wanted, given = query.groups_by_axis, of.groups_by_axis
         shaped = values.reshape(len(values), *self.shape(of))
         summed_axes = tuple(position for position, axis in enumerate(of.axes, 1) if axis not in wanted)
         for position, axis in enumerate(of.axes, 1):  # axis 0 is the areas
@@ -177,7 +179,7 @@ class Attributes:
 
     def cell_of(self, query: MarginQuery, of: MarginQuery) -> IntArray:
         """For every cell of the margin `of`, the cell of the coarser margin `query` that it is part of."""
-        wanted, given = query.parts, of.parts
+        wanted, given = query.groups_by_axis, of.groups_by_axis
         cells = np.arange(self.cells(query)).reshape(self.shape(query))
         if query.axes:
             cells = cells[np.ix_(*(self._within(axis, codes, given[axis]) for axis, codes in wanted.items()))]

@@ -61,7 +61,7 @@ class Basis:
             for grouping in self.attributes.groupings:
                 if grouping.axis == axis:
                     finest |= MarginQuery((axis,), (grouping.codes,))
-            codes = finest.parts.get(axis, range(size)) if finest.axes else [0] * size
+            codes = finest.groups_by_axis.get(axis, range(size)) if finest.axes else [0] * size
             blocks.append(np.array(range(size) if codes is None else codes, dtype=np.int64))
         return tuple(blocks)
 
@@ -99,7 +99,7 @@ class Basis:
 
     def forward(self, values: IntArray | FloatArray, query: MarginQuery) -> list[FloatArray | None]:
         """What tables of a margin (rows) say about each component: by row and contrast; None if nothing."""
-        parts, shape = query.parts, self.attributes.shape(query)
+        parts, shape = query.groups_by_axis, self.attributes.shape(query)
         shaped = values.astype(np.float64).reshape(len(values), *shape)
         for position, axis in enumerate(query.axes, 1):
             if parts[axis] is None:
@@ -130,7 +130,7 @@ class Basis:
 
     def sees(self, query: MarginQuery, component: Component) -> bool:
         """Whether a margin counts by all categories of the attributes with contrasts."""
-        parts = query.parts
+        parts = query.groups_by_axis
         return all(axis in parts and parts[axis] is None for axis, fine in enumerate(component.fine) if fine)
 
     def matrix(self, query: MarginQuery, component: Component) -> FloatArray:
@@ -138,7 +138,7 @@ class Basis:
         matrix: FloatArray = np.ones((1, 1))
         for axis, is_fine in enumerate(component.fine):
             if not is_fine:
-                by_category = query.parts.get(axis, ()) is None
+                by_category = query.groups_by_axis.get(axis, ()) is None
                 matrix = _kron(matrix, np.eye(self.counts[axis]) if by_category else self._sums(query, axis))
         return matrix
 
@@ -147,7 +147,7 @@ class Basis:
         share: FloatArray = np.ones(1)
         weights: FloatArray = np.ones((1, 1))
         for axis, is_fine in enumerate(component.fine):
-            blocks, by_category = self.blocks[axis], query.parts.get(axis, ()) is None
+            blocks, by_category = self.blocks[axis], query.groups_by_axis.get(axis, ()) is None
             size = np.bincount(blocks)[blocks]
             if is_fine:
                 # Helmert rows of a block of n project onto the complement of its mean: every diagonal entry is 1 - 1/n.
@@ -173,7 +173,7 @@ class Basis:
 
     def _sums(self, query: MarginQuery, axis: int) -> FloatArray:
         """Sums of groups, or of all categories, from the coordinates of blocks."""
-        blocks, codes = self.blocks[axis], query.parts.get(axis) or (0,) * len(self.blocks[axis])
+        blocks, codes = self.blocks[axis], query.groups_by_axis.get(axis) or (0,) * len(self.blocks[axis])
         sums = np.zeros((max(codes) + 1, self.counts[axis]))
         sums[np.array(codes), blocks] = np.sqrt(np.bincount(blocks))[blocks]
         return sums
@@ -181,7 +181,7 @@ class Basis:
     def _select(self, shaped: FloatArray, query: MarginQuery, component: Component) -> FloatArray:
         slices = list(self._slices(component))
         for axis in range(len(self.counts)):
-            if query.parts.get(axis, ()) is not None:
+            if query.groups_by_axis.get(axis, ()) is not None:
                 slices[axis + 1] = slice(None)
         selected = np.transpose(shaped[tuple(slices)], self._order(component))
         return np.ascontiguousarray(selected).reshape(len(shaped), component.contrasts, -1)

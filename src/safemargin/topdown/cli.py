@@ -8,8 +8,7 @@ import typer
 from safemargin.core import InputError
 from safemargin.topdown.country import write_country
 from safemargin.topdown.report import Recomputation, TopDownRelease
-from safemargin.topdown.topdown import JointRelease
-from safemargin.topdown.topdown import topdown as run_topdown
+from safemargin.topdown.topdown import JointRelease, topdown as run_topdown
 from safemargin.ui import Json, out, print_json, print_result, progress_bar
 
 

@@ -67,7 +67,7 @@ class Spine:
         """By level, the index of the first part of every area one level up."""
         return tuple(frozen(np.flatnonzero(np.diff(above, prepend=-1))) for above in self.parents)
 
-    def parts(self, level: int, area: int) -> range:
+    def children(self, level: int, area: int) -> range:
         """Indices of the parts of an area, one level down."""
         starts = self.starts[level + 1]
         end = int(starts[area + 1]) if area + 1 < len(starts) else len(self.names[level + 1])

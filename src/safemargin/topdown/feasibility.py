@@ -157,7 +157,7 @@ def marked_below(design: Design, level: int, areas: range, marks: frozenset[Area
     for area in areas:
         if (level, area) in marks:
             marked.add((level, area))
-            marked |= marked_below(design, level + 1, design.spine.parts(level, area), marks)
+            marked |= marked_below(design, level + 1, design.spine.children(level, area), marks)
     return frozenset(marked)
 
 
@@ -202,7 +202,7 @@ class _LookAheadBuilder:
         ones = np.ones_like(known)
         self.entries[below].append((sums, own[known], -ones))
         self._add_rows(np.zeros(len(known), dtype=np.int64), np.zeros(len(known), dtype=np.int64))
-        for part in self.design.spine.parts(level, area):
+        for part in self.design.spine.children(level, area):
             columns = np.full(len(own), -1, dtype=np.int64)
             columns[known] = self.columns + np.arange(len(known))
             self.columns += len(known)

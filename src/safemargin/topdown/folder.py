@@ -22,20 +22,8 @@ import duckdb
 import numpy as np
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
-from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import (
-    CONFIDENTIAL,
-    Share,
-    check_keys,
-    explain,
-    file_name,
-    interruptible,
-    literal,
-    quoted,
-    read_text,
-    sync,
-    write_whole,
-)
+from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen, sync, write_whole
+from safemargin.io import CONFIDENTIAL, Share, check_keys, explain, file_name, interruptible, literal, quoted, read_text
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, WeightedLimit, build_spine
 from safemargin.topdown.household_limits import Residents

@@ -77,7 +77,7 @@ def moved_squares(attributes: Attributes, query: MarginQuery, sizes: HouseholdSi
     codes: Iterable[int] = [0] * len(sizes.people)
     others = attributes.cells(query)
     if sizes.axis is not None and sizes.axis in query.axes:
-        groups = query.parts[sizes.axis]
+        groups = query.groups_by_axis[sizes.axis]
         codes = range(len(sizes.people)) if groups is None else groups
         others //= 1 + max(codes)
     code_of = list(codes)

@@ -8,8 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError
-from pydantic import model_validator as model_rule
+from pydantic import Field, ValidationError, model_validator as model_rule
 
 from safemargin.core import InputError, exact_number, rounded
 from safemargin.io import (

@@ -91,7 +91,7 @@ class LevelProblem:
         """The parts of areas one level up that are next to each other."""
         if self.above is None:
             return range(1)
-        parts = self.design.spine.parts
+        parts = self.design.spine.children
         return range(parts(self.level - 1, parents[0]).start, parts(self.level - 1, parents[-1]).stop)
 
     def batches(self, together: bool) -> list[range]:
@@ -339,7 +339,7 @@ def _check_progress(design: Design, solved: SolvedLevel, level: int, marks: froz
     """Refuse to solve siblings again that were solved with the same look-ahead, in vain."""
     for _, area in failed:
         parent = int(design.spine.parents[level][area]) if level else 0
-        areas = design.spine.parts(level - 1, parent) if level else range(1)
+        areas = design.spine.children(level - 1, parent) if level else range(1)
         if solved.ahead[parent] == marked_below(design, level, areas, marks):
             name = design.spine.name(level, area)
             raise TooLargeError(f"the parts of {name}: no integer counts were found, and none are known not to exist")

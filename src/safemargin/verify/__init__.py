@@ -1,1 +1,5 @@
 """Check certificates and manifests."""
+
+from safemargin.core import make_callable
+
+make_callable(__name__)

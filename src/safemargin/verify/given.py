@@ -9,7 +9,7 @@ from safemargin.bounds import SCHEMA
 from safemargin.core import InputError
 from safemargin.io import read_json
 
-UNSPOKEN = "the certificate does not speak about this file"
+UNREFERENCED = "the certificate does not speak about this file"
 PUBLISHED = "published"
 """The part of a folder that may be published; the folder as a whole stands for it."""
 EXTRA = "lies in the folder, but the certificate does not speak about it; remove it"
@@ -22,24 +22,27 @@ class Given:
     """
 
     named: Mapping[str, Mapping[str, Path]]
-    lying: Mapping[str, Path]
+    in_folder: Mapping[str, Path]
     folders: tuple[str, ...] = ()
 
     def find(self, name: str, role: str) -> Path:
         """The file of this name, in this role."""
-        path = self.named[role].get(name) or self.lying.get(name)
+        path = self.named[role].get(name) or self.in_folder.get(name)
         if path is None:
             how = {"roll": " as `roll`", "fact": " as `facts`"}.get(role, "")
             raise InputError(f"{name}: the certificate speaks about this file; give it{how}, or a folder that holds it")
         return path
 
-    def unspoken(self, spoken: Collection[tuple[str, str]], companions: Collection[str] = ()) -> list[str]:
-        """A failure for every file that is not `spoken` of (by role and name) and no companion, of whatever kind."""
-        names = {name for _, name in spoken} | set(companions)
+    def unreferenced(self, referenced: Collection[tuple[str, str]], companions: Collection[str] = ()) -> list[str]:
+        """A failure for every file that is neither `referenced` (by role and name) nor a companion, whatever it is."""
+        names = {name for _, name in referenced} | set(companions)
         failures = [
-            f"{name}: {UNSPOKEN}" for role, of in self.named.items() for name in of if (role, name) not in spoken
+            f"{name}: {UNREFERENCED}"
+            for role, of in self.named.items()
+            for name in of
+            if (role, name) not in referenced
         ]
-        return failures + [f"{name}: {EXTRA}" for name in (*self.lying, *self.folders) if name not in names]
+        return failures + [f"{name}: {EXTRA}" for name in (*self.in_folder, *self.folders) if name not in names]
 
 
 def changed(name: str) -> str:
@@ -58,7 +61,7 @@ def load(path: Path) -> dict[str, Any]:
 def given_files(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
     """The files behind `paths`, by role. The certificate itself and the folders that it lies in are none of them."""
     named: dict[str, dict[str, Path]] = {role: {} for role in paths}
-    lying: dict[str, Path] = {}
+    in_folder: dict[str, Path] = {}
     folders: list[str] = []
     own = certificate.resolve()
     for role, path in ((role, path) for role, each in paths.items() for path in each):
@@ -72,7 +75,7 @@ def given_files(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given
             if file.is_dir():
                 folders.append(f"{file.name}/")
                 continue
-            other = (lying if folder else named[role]).setdefault(file.name, file)
+            other = (in_folder if folder else named[role]).setdefault(file.name, file)
             if other != file:
                 raise InputError(f"{other} and {file}: files of the same name; a certificate identifies files by name")
-    return Given(named, lying, tuple(folders))
+    return Given(named, in_folder, tuple(folders))

@@ -69,12 +69,12 @@ def _rerun(
     stated = json.loads(files[checker.MANIFEST])
     names = [question["question"] for question in certificate["questions"]]
     if names == [""]:
-        again: Callable[..., Iterator[str]] = import_module("safemargin.release.again").rerun_failures
+        again: Callable[..., Iterator[str]] = import_module("safemargin.release.replay").rerun_failures
         carried = import_module("safemargin.release.witnesses").carried_in(auditors)
         failures = [*again(carried, core.Target(**stated["target"]), _printed(certificate, files))]
         reruns = len(carried.tables)
     else:
-        module = import_module("safemargin.release.question_again")
+        module = import_module("safemargin.release.question_replay")
         targets = _targets(certificate, stated)
         reruns, failures = module.rerun_questions(
             auditors, targets, [_printed(certificate, files, name) for name in names]

@@ -144,11 +144,11 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     checked = {str(name): given.find(str(name), "table") for name in files}
     failures = [changed(name) for name, file in checked.items() if io.hash_file(file) != files[name]]
-    failures += given.unspoken({("table", name) for name in checked}, {MANIFEST, SIGNATURE})
-    if MANIFEST in given.lying:
+    failures += given.unreferenced({("table", name) for name in checked}, {MANIFEST, SIGNATURE})
+    if MANIFEST in given.in_folder:
         failures += [
             f"{MANIFEST}: names another hash of {name}"
-            for name, mark in io.read_manifest(given.lying[MANIFEST]).files.items()
+            for name, mark in io.read_manifest(given.in_folder[MANIFEST]).files.items()
             if name not in files or files[name] != mark
         ]
     if failures:
@@ -200,7 +200,7 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given, readin
     failures = [changed(source.name) for source, file in listed if io.hash_file(file) != source.sha256]
     failures += [failure for source in stated.sources for failure in reading.failures(source)]
     companions, broken = _companions(given, {source.name for source in stated.sources})
-    failures += given.unspoken({(source.role, source.name) for source in stated.sources}, companions) + broken
+    failures += given.unreferenced({(source.role, source.name) for source in stated.sources}, companions) + broken
     if failures:
         return Verification(KIND, len(listed), failures=tuple(failures))
     tables = [
@@ -211,8 +211,8 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given, readin
 
 def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     """In the folder of a release: other formats of the tables, certificate and manifest; and what is wrong there."""
-    path = given.lying.get(CERTIFICATE)
-    if path is None or MANIFEST not in given.lying or CERTIFICATE in names:
+    path = given.in_folder.get(CERTIFICATE)
+    if path is None or MANIFEST not in given.in_folder or CERTIFICATE in names:
         return set(), []
     document = read_json(path)
     if not isinstance(document, dict) or document.get("kind") != RELEASE:

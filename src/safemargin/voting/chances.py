@@ -42,7 +42,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class OutcomeDistribution:
     """`log_likely[x, r]` is the log of how likely result r is if the person votes x.
 
     `gaps[x, y, r]` is the difference for votes x and y, to be multiplied by `exp(shift)`. It is summed over the cases
@@ -69,7 +69,7 @@ class Chances:
         log_delta = log(best) + self.shift if best > 0 else -inf
         return Worst(exp(log_delta) if log_delta > -745 else 0.0, log_delta, (x, y), results)
 
-    def of_votes(self, votes: IntArray) -> "Chances":
+    def of_votes(self, votes: IntArray) -> "OutcomeDistribution":
         """Of some votes only."""
         return replace(self, log_likely=self.log_likely[votes], gaps=self.gaps[np.ix_(votes, votes)])
 
@@ -119,7 +119,9 @@ class Chances:
         return max(float(least), 0.0)
 
 
-def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 0.0, slack: float = 0.0) -> Chances:
+def from_patterns(
+    patterns: Mapping[bytes, float], results: int, shift: float = 0.0, slack: float = 0.0
+) -> OutcomeDistribution:
     """From how likely each pattern is: the result for every vote of the person, the others' votes staying."""
     rows = np.array([np.frombuffer(key, dtype=_number_of(results)) for key in patterns], dtype=np.int64)
     weights = np.array(list(patterns.values()))
@@ -135,7 +137,7 @@ def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 
         only = (here * weights[pivotal, None]).T @ (1.0 - here)
         gaps[:, :, result] = only - only.T
     with np.errstate(divide="ignore"):
-        return Chances(np.log(likely) + shift, gaps, shift, slack)
+        return OutcomeDistribution(np.log(likely) + shift, gaps, shift, slack)
 
 
 def _number_of(results: int) -> type[np.unsignedinteger[Any]]:

@@ -13,8 +13,8 @@ from math import gcd
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray, Progress
-from safemargin.voting.chances import Chances
-from safemargin.voting.election import Kinds
+from safemargin.voting.chances import OutcomeDistribution
+from safemargin.voting.election import VoterTypes
 from safemargin.voting.frequencies import Spectrum, spectrum
 from safemargin.voting.grid import VoteGrid, results_on
 from safemargin.voting.scoring import Committee, Positional
@@ -23,7 +23,7 @@ MAX_VOTERS = 10**12
 """Products of two sides of a window fit into 64 bits."""
 
 
-def applies(kinds: Kinds, grid: VoteGrid) -> bool:
+def applies(kinds: VoterTypes, grid: VoteGrid) -> bool:
     """One winner among three by points, two of whose differences are independent."""
     rule = kinds.rule
     is_scoring = isinstance(rule, Positional) and not isinstance(rule, Committee)
@@ -55,7 +55,7 @@ def _bezout(a: int, b: int) -> tuple[int, int]:
     return (x, y) if a >= 0 else (-x, -y)
 
 
-def _lines(kinds: Kinds, grid: VoteGrid, r: int, s: int, t: int) -> list[_Line]:
+def _lines(kinds: VoterTypes, grid: VoteGrid, r: int, s: int, t: int) -> list[_Line]:
     """All lines on which a vote can make r win instead of s."""
     own = kinds.adds * grid.scale
     constant = kinds.others * grid.base + kinds.offset * grid.scale
@@ -94,7 +94,7 @@ def _inside(law: Spectrum, line: _Line) -> tuple[int, int]:
     return first, last + 1
 
 
-def count_close_races(kinds: Kinds, grid: VoteGrid, progress: Progress) -> Chances:
+def count_close_races(kinds: VoterTypes, grid: VoteGrid, progress: Progress) -> OutcomeDistribution:
     """Differences of chances between any two votes. Chances themselves are not computed: for epsilon 0 only."""
     law = spectrum(kinds.weights, grid.steps, kinds.others)
     votes = len(kinds)
@@ -119,4 +119,4 @@ def count_close_races(kinds: Kinds, grid: VoteGrid, progress: Progress) -> Chanc
         gaps[:, :, r] += instead
         gaps[:, :, s] -= instead
     # gaps[x, y, r] has x for r and y for another; what is lost to another is the same with x and y exchanged.
-    return Chances(np.full((votes, 3), np.nan), gaps, 0.0, 2 * slack)
+    return OutcomeDistribution(np.full((votes, 3), np.nan), gaps, 0.0, 2 * slack)

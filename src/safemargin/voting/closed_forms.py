@@ -14,8 +14,8 @@ import numpy as np
 
 from safemargin.core import FloatArray
 from safemargin.voting.binomial import log_binomial, log_upper_tail
-from safemargin.voting.chances import Chances, Worst
-from safemargin.voting.election import Kinds
+from safemargin.voting.chances import OutcomeDistribution, Worst
+from safemargin.voting.election import VoterTypes
 
 SAMPLE = 120
 MAX_TERMS = 1_500
@@ -116,13 +116,13 @@ def counts_fraction(voters: int, shares: Sequence[Fraction]) -> Fraction:
     return total
 
 
-def has_two_candidates(kinds: Kinds) -> bool:
+def has_two_candidates(kinds: VoterTypes) -> bool:
     """Whether there are two candidates, one kind of vote for each, and votes for somebody never harm them."""
     monotone = not kinds.rule.needs_counts  # a rule of one's own may ask for an odd number of votes
     return kinds.rule.candidates == 2 and len(kinds) == 2 and kinds.rule.outcomes == 2 and monotone
 
 
-def threshold(kinds: Kinds) -> int:
+def threshold(kinds: VoterTypes) -> int:
     """The least number of votes for the first, known ones aside, with which the first wins; may be out of reach."""
     total = kinds.others + 1
     own = _first(kinds)
@@ -134,12 +134,12 @@ def threshold(kinds: Kinds) -> int:
     return bisect_left(range(total + 1), True, key=wins)
 
 
-def _first(kinds: Kinds) -> int:
+def _first(kinds: VoterTypes) -> int:
     """Which kind votes for the first candidate."""
     return 0 if kinds.votes[0][0] == 0 else 1
 
 
-def two_candidate_chances(kinds: Kinds) -> Chances:
+def two_candidate_chances(kinds: VoterTypes) -> OutcomeDistribution:
     """The probability that the others are one vote short is the whole difference that a vote makes."""
     k, own, others = threshold(kinds), _first(kinds), kinds.others
     share, other = float(kinds.shares[own]), float(kinds.shares[1 - own])
@@ -152,10 +152,10 @@ def two_candidate_chances(kinds: Kinds) -> Chances:
     if shift > -np.inf:
         gaps[own, 1 - own] = gaps[1 - own, own] = [1.0, 1.0]
         gaps[own, 1 - own, 1] = gaps[1 - own, own, 0] = -1.0
-    return Chances(logs, gaps, shift if shift > -np.inf else 0.0)
+    return OutcomeDistribution(logs, gaps, shift if shift > -np.inf else 0.0)
 
 
-def two_candidate_fraction(kinds: Kinds) -> Fraction:
+def two_candidate_fraction(kinds: VoterTypes) -> Fraction:
     """Delta at epsilon 0 as a fraction."""
     k, others = threshold(kinds), kinds.others
     if not 1 <= k <= others + 1:

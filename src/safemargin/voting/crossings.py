@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray, numpy_generator
-from safemargin.voting.election import Crossing, Kinds
+from safemargin.voting.election import Crossing, VoterTypes
 
 MAX_SETS = 1000
 """Sets of ties that are tried."""
@@ -34,7 +34,7 @@ def hyperplanes(adds: IntArray) -> IntArray:
     return np.array(list(normals.values()), dtype=np.int64).reshape(-1, adds.shape[0])
 
 
-def directions(kinds: Kinds) -> FloatArray:
+def directions(kinds: VoterTypes) -> FloatArray:
     """What random changes of the shares, none above 1, add to the sums."""
     moves = numpy_generator(4).normal(size=(DIRECTIONS, len(kinds)))
     moves -= moves.mean(axis=1, keepdims=True)
@@ -42,7 +42,7 @@ def directions(kinds: Kinds) -> FloatArray:
     return np.asarray(moves @ kinds.adds.astype(np.float64))
 
 
-def results_near(kinds: Kinds, shares: FloatArray, around: FloatArray) -> frozenset[int]:
+def results_near(kinds: VoterTypes, shares: FloatArray, around: FloatArray) -> frozenset[int]:
     """All results in the neighbourhood of the shares, in these directions and their opposites."""
     # Sums are linear in the shares: the product with every direction is taken once, not once for every point.
     steps = NEAR * float(shares.min()) * np.concatenate([around, -around])
@@ -79,7 +79,7 @@ def divergence(nearest: FloatArray, shares: FloatArray) -> float:
     return float(np.sum(nearest * np.log(nearest / shares)))
 
 
-def crossings(kinds: Kinds, active: int = 3) -> list[Crossing]:
+def crossings(kinds: VoterTypes, active: int = 3) -> list[Crossing]:
     """Shares at which the result changes, the nearest first: the nearest for every set of results that meet.
 
     All sets of up to `active` ties are tried, as far as `MAX_SETS` reaches. A belief at which results meet is its own.

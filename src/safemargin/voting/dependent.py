@@ -15,9 +15,9 @@ from scipy.special import gammaln
 
 from safemargin import ui
 from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError
-from safemargin.voting.chances import Chances, Worst, all_counts, ways
+from safemargin.voting.chances import OutcomeDistribution, Worst, all_counts, ways
 from safemargin.voting.closed_forms import counts_worst_at
-from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, Ranking, UrnBelief, ranking_text
+from safemargin.voting.election import Belief, Election, GroupedBelief, Ranking, UrnBelief, VoterTypes, ranking_text
 from safemargin.voting.grid import MAX_STEPS, MAX_WAYS, chances_from, grid_of, law_of_groups, sums_worst
 from safemargin.voting.privacy import (
     FLOAT_ERROR,
@@ -112,7 +112,7 @@ def in_waves(one: str, other: str, first: int, waves: int) -> str:
     return f"{one} in {ui.plural(first, 'wave')} and {other} in {waves - first}"
 
 
-def counted(election: Election, publish: str) -> tuple[Kinds, IntArray]:
+def counted(election: Election, publish: str) -> tuple[VoterTypes, IntArray]:
     """What is added up for a publication, and the kind of every vote of the belief: sums of the rule, or counts."""
     kinds = election.kinds
     if publish in ("winner", "scores"):
@@ -173,7 +173,7 @@ def measure_urn(
         progress("enumerating", done, total)
     if publish == "winner":
         with np.errstate(divide="ignore"):
-            chances = Chances(np.log(likely), likely[:, None, :] - likely[None, :, :], slack=SUMS_ERROR)
+            chances = OutcomeDistribution(np.log(likely), likely[:, None, :] - likely[None, :, :], slack=SUMS_ERROR)
         return winner_privacy(election, epsilons, chances, kinds.votes, "enumeration")
     worst = [_worst_pair(table) for table in gaps]
     privacy = privacy_of(election, publish, epsilons, worst, "enumeration", kinds.votes, SUMS_ERROR)

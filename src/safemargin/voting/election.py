@@ -325,13 +325,13 @@ class Election:
         return self.names or letters(self.rule.candidates)
 
     @cached_property
-    def kinds(self) -> "Kinds":
+    def kinds(self) -> "VoterTypes":
         """Votes that the rule does not distinguish, taken together."""
         return kinds_of(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class VoterTypes:
     """Kinds of votes with their shares and what each adds to the sums; `offset` is what known votes add."""
 
     rule: Rule
@@ -365,7 +365,7 @@ class Crossing:
     results: frozenset[int]
 
 
-def kinds_of(election: Election) -> Kinds:
+def kinds_of(election: Election) -> VoterTypes:
     """Merge votes whose sums differ by the same number throughout: the order of sums never distinguishes them."""
     belief = election.belief
     known = [vote for vote, count in election.known.items() if count]
@@ -381,4 +381,4 @@ def kinds_of(election: Election) -> Kinds:
         shares[firsts[-1]] = shares.get(firsts[-1], Fraction(0)) + share
     votes = tuple(belief.votes[row] for row in shares)
     numbers = np.searchsorted(list(shares), firsts)
-    return Kinds(election.rule, votes, tuple(shares.values()), own[list(shares)], offset, election.others, numbers)
+    return VoterTypes(election.rule, votes, tuple(shares.values()), own[list(shares)], offset, election.others, numbers)

@@ -6,6 +6,7 @@ whoever is dropped are binomial. So n squared steps are enough.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_binomial
-from safemargin.voting.chances import Chances
-from safemargin.voting.election import Kinds, Ranking, Rule, first_best
+from safemargin.voting.chances import OutcomeDistribution
+from safemargin.voting.election import Ranking, Rule, VoterTypes, first_best
 
 
 @dataclass(frozen=True)
@@ -48,29 +49,37 @@ class Stv(Rule):
         """Where whoever is dropped has, every time, at least two votes fewer than anybody else."""
         return self._count_rounds(sums)[1]
 
-    def _count_rounds(self, sums: IntArray) -> tuple[IntArray, BoolArray]:
-        """Who wins, and whether no drop was close. Elections with the same candidates standing go together."""
-        offsets, start = {}, 0
+    @cached_property
+    def _columns(self) -> IntArray:
+        """By the set of candidates still standing (a number in base two) and candidate: the column of the sums.
+
+        Whoever is not standing has the column behind the last.
+        """
+        columns = np.full((1 << self.candidates, self.candidates), sum(map(len, self._standing())), dtype=np.int64)
+        start = 0
         for standing in self._standing():
-            offsets[standing] = start
+            columns[sum(1 << c for c in standing), list(standing)] = range(start, start + len(standing))
             start += len(standing)
-        winners, sure = np.zeros(len(sums), dtype=np.int64), np.ones(len(sums), dtype=bool)
-        waiting = [(tuple(range(self.candidates)), np.arange(len(sums)))]
-        while waiting:
-            standing, rows = waiting.pop()
-            if len(standing) == 1:
-                winners[rows] = standing[0]
-                continue
-            columns = slice(offsets[standing], offsets[standing] + len(standing))
-            tops = sums[rows, columns] if len(rows) < len(sums) else sums[:, columns]
-            forward = self.drop_first and len(standing) > 2
-            dropped = np.argmin(tops, axis=1) if forward else len(standing) - 1 - np.argmin(tops[:, ::-1], axis=1)
+        return columns
+
+    def _count_rounds(self, sums: IntArray) -> tuple[IntArray, BoolArray]:
+        """Who wins, and whether no drop was close.
+
+        All elections drop one candidate per round, whoever is still standing in each: m - 1 steps for all of them,
+        where a step for every set of candidates that is met would be up to 2^m.
+        """
+        never = np.iinfo(np.int64).max // 2  # more first places than anybody has: not standing
+        padded = np.concatenate([sums, np.full((len(sums), 1), never)], axis=1)
+        standing = np.full(len(sums), (1 << self.candidates) - 1)
+        sure = np.ones(len(sums), dtype=bool)
+        for left in range(self.candidates, 1, -1):
+            tops = np.take_along_axis(padded, self._columns[standing], axis=1)
+            forward = self.drop_first and left > 2
+            dropped = np.argmin(tops, axis=1) if forward else self.candidates - 1 - np.argmin(tops[:, ::-1], axis=1)
             fewest = np.partition(tops, 1, axis=1)
-            sure[rows] &= fewest[:, 1] - fewest[:, 0] > 1
-            for column in range(len(standing)):
-                if len(rest := rows[dropped == column]):
-                    waiting.append((standing[:column] + standing[column + 1 :], rest))
-        return winners, sure
+            sure &= fewest[:, 1] - fewest[:, 0] > 1
+            standing ^= 1 << dropped
+        return np.asarray(np.log2(standing).astype(np.int64)), sure
 
     def winner(self, votes: Sequence[Ranking], counts: Sequence[int]) -> int:
         """Who wins, counted round by round: many candidates have too many sets for a table."""
@@ -141,7 +150,7 @@ class Bucklin(Rule):
         return sure
 
 
-def transfers_apply(kinds: Kinds) -> bool:
+def transfers_apply(kinds: VoterTypes) -> bool:
     """Whether this is the rule, with three candidates and complete rankings."""
     return isinstance(kinds.rule, Stv) and kinds.rule.candidates == 3 and all(len(vote) == 3 for vote in kinds.votes)
 
@@ -170,7 +179,7 @@ def _seconds(most: int, share: float) -> Seconds:
     return Seconds(exactly, least, below)
 
 
-def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
+def count_transfers(kinds: VoterTypes, progress: Progress = no_progress) -> OutcomeDistribution:
     """Sum over the first places of the others."""
     others, votes = kinds.others, kinds.votes
     firsts = np.array([sum(w for w, v in zip(kinds.weights, votes, strict=True) if v[0] == c) for c in range(3)])
@@ -201,7 +210,7 @@ def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
                     gaps[x, y] += gap
                     gaps[y, x] -= gap
     with np.errstate(divide="ignore"):
-        return Chances(np.log(likely), gaps)
+        return OutcomeDistribution(np.log(likely), gaps)
 
 
 class TransferCase(NamedTuple):
@@ -212,7 +221,7 @@ class TransferCase(NamedTuple):
     chances: FloatArray
 
 
-def _known(kinds: Kinds) -> tuple[IntArray, IntArray]:
+def _known(kinds: VoterTypes) -> tuple[IntArray, IntArray]:
     """First places of known votes, and for each candidate dropped the lead of the first other over the second then."""
     sums = kinds.offset
     duels = {(0, 1): sums[3:5], (0, 2): sums[5:7], (1, 2): sums[7:9]}
@@ -221,7 +230,7 @@ def _known(kinds: Kinds) -> tuple[IntArray, IntArray]:
 
 
 def _per_vote(
-    kinds: Kinds,
+    kinds: VoterTypes,
     tops: IntArray,
     vote: tuple[int, ...],
     known: tuple[IntArray, IntArray],

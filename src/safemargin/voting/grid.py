@@ -19,8 +19,8 @@ import scipy.fft
 from scipy.special import gammaln
 
 from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress
-from safemargin.voting.chances import Chances, Worst, all_counts, from_patterns, gather, ways
-from safemargin.voting.election import Crossing, Kinds
+from safemargin.voting.chances import OutcomeDistribution, Worst, all_counts, from_patterns, gather, ways
+from safemargin.voting.election import Crossing, VoterTypes
 
 BLOCK = 200_000
 """Points of the grid that are looked at together."""
@@ -46,7 +46,7 @@ def log_multinomial(counts: IntArray, weights: FloatArray) -> FloatArray:
     return np.asarray(gammaln(total + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(weights))
 
 
-def enumerate_votes(kinds: Kinds, progress: Progress = no_progress) -> Chances:
+def enumerate_votes(kinds: VoterTypes, progress: Progress = no_progress) -> OutcomeDistribution:
     """Look at every way the others can vote, with each vote of the person added."""
     patterns: dict[bytes, float] = {}
     done, total = 0, ways(kinds.others, len(kinds))
@@ -85,7 +85,7 @@ class VoteGrid:
         return self.cells(others) * max(others, 1) * len(self.steps)
 
 
-def grid_of(kinds: Kinds, *, is_order: bool = True) -> VoteGrid:
+def grid_of(kinds: VoterTypes, *, is_order: bool = True) -> VoteGrid:
     """The smallest grid found: independent columns of what votes add; or else the sums, or the counts of every kind.
 
     With `is_order` a point says in which order the sums are, all that a winner needs; otherwise the sums themselves.
@@ -100,7 +100,7 @@ def grid_of(kinds: Kinds, *, is_order: bool = True) -> VoteGrid:
     return VoteGrid(kinds.adds - least, least, np.eye(kinds.adds.shape[1], dtype=np.int64), 1)
 
 
-def _independent_grid(kinds: Kinds, is_order: bool) -> VoteGrid | None:
+def _independent_grid(kinds: VoterTypes, is_order: bool) -> VoteGrid | None:
     """A grid with as many dimensions as the sums have rank; none if that is 0 or factors are beyond small numbers."""
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]  # only the order of sums counts, so one of them may be taken from all
@@ -143,14 +143,14 @@ def _independent(columns: IntArray, rank: int) -> IntArray:
     return pool[:, chosen]
 
 
-def results_on(kinds: Kinds, grid: VoteGrid, points: IntArray) -> IntArray:
+def results_on(kinds: VoterTypes, grid: VoteGrid, points: IntArray) -> IntArray:
     """The result at every point, a row for each vote of the person."""
     sums = points @ grid.back + (kinds.others * grid.base + kinds.offset * grid.scale)
     own = kinds.adds * grid.scale
     return np.stack([kinds.rule.winners(sums + row) for row in own])
 
 
-def law_of(kinds: Kinds, grid: VoteGrid, progress: Progress = no_progress) -> FloatArray:
+def law_of(kinds: VoterTypes, grid: VoteGrid, progress: Progress = no_progress) -> FloatArray:
     """The law of the sums of all others."""
     return np.asarray(_add_votes([(kinds.others, kinds.weights.tolist())], grid.steps, np.float64, progress))
 
@@ -178,7 +178,7 @@ def _add_votes(groups: Sequence[tuple[int, Sequence[float]]], steps: IntArray, k
     return law
 
 
-def _occupied(kinds: Kinds, grid: VoteGrid, law: Any) -> Iterator[tuple[IntArray, IntArray]]:
+def _occupied(kinds: VoterTypes, grid: VoteGrid, law: Any) -> Iterator[tuple[IntArray, IntArray]]:
     """Points with a probability above zero, and the result of every vote there, in blocks."""
     held = np.flatnonzero(law.ravel() != 0)
     for start in range(0, len(held), BLOCK):
@@ -187,12 +187,12 @@ def _occupied(kinds: Kinds, grid: VoteGrid, law: Any) -> Iterator[tuple[IntArray
         yield cells, results_on(kinds, grid, points)
 
 
-def convolve(kinds: Kinds, grid: VoteGrid, progress: Progress = no_progress) -> Chances:
+def convolve(kinds: VoterTypes, grid: VoteGrid, progress: Progress = no_progress) -> OutcomeDistribution:
     """Who wins at each point of the whole law."""
     return chances_from(law_of(kinds, grid, progress), kinds, grid)
 
 
-def chances_from(law: FloatArray, kinds: Kinds, grid: VoteGrid) -> Chances:
+def chances_from(law: FloatArray, kinds: VoterTypes, grid: VoteGrid) -> OutcomeDistribution:
     """The winner at every point of a law of the others' sums, for every vote of the person."""
     patterns: dict[bytes, float] = {}
     for cells, results in _occupied(kinds, grid, law):
@@ -200,7 +200,7 @@ def chances_from(law: FloatArray, kinds: Kinds, grid: VoteGrid) -> Chances:
     return from_patterns(patterns, kinds.rule.outcomes)
 
 
-def exact_delta(kinds: Kinds, factor: Fraction = Fraction(1)) -> Fraction:
+def exact_delta(kinds: VoterTypes, factor: Fraction = Fraction(1)) -> Fraction:
     """Delta as a fraction, from the law in integers of any length; `factor` is exp of epsilon."""
     grid = grid_of(kinds)
     scale = lcm(*(share.denominator for share in kinds.shares))
@@ -261,7 +261,7 @@ class Window:
         return self.log_factor(points) + np.where(self.is_inside(points), 0.0, outside)
 
 
-def tilt_to(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> tuple[FloatArray, float]:
+def tilt_to(kinds: VoterTypes, grid: VoteGrid, shares: FloatArray) -> tuple[FloatArray, float]:
     """How votes must be tilted along the grid to have these shares, and the log of their mass then."""
     logs = np.log(shares / kinds.weights)
     design = np.column_stack([grid.steps, np.ones(len(grid.steps))]).astype(np.float64)
@@ -270,7 +270,7 @@ def tilt_to(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> tuple[FloatArra
     return tilt, float(np.log(np.exp(tilted - tilted.max()).sum()) + tilted.max())
 
 
-def window_around(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> Window:
+def window_around(kinds: VoterTypes, grid: VoteGrid, shares: FloatArray) -> Window:
     """The window in which votes with these shares, a tilt of the believed ones, almost surely sum."""
     others, steps = kinds.others, grid.steps
     tilt, mass = tilt_to(kinds, grid, shares)
@@ -295,7 +295,7 @@ def window_around(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> Window:
     return Window(low, law[tuple(slice(0, int(length)) for length in size)], tilt, others * mass, rounding)
 
 
-def transform(kinds: Kinds, grid: VoteGrid, ties: Sequence[Crossing], progress: Progress) -> Chances:
+def transform(kinds: VoterTypes, grid: VoteGrid, ties: Sequence[Crossing], progress: Progress) -> OutcomeDistribution:
     """Probabilities from windows around the belief and around the nearest shares at which the result changes."""
     nearest = ties[0].rate if ties else 0.0
     likely = [c.shares for c in ties if c.rate > 0 and kinds.others * (c.rate - nearest) < NEGLIGIBLE]

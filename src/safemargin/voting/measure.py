@@ -8,7 +8,7 @@ from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import close_races, plurality, symmetric
-from safemargin.voting.chances import Chances, Worst, ways
+from safemargin.voting.chances import OutcomeDistribution, Worst, ways
 from safemargin.voting.closed_forms import (
     counts_fraction,
     counts_worst,
@@ -19,7 +19,7 @@ from safemargin.voting.closed_forms import (
     two_candidate_fraction,
 )
 from safemargin.voting.crossings import crossings
-from safemargin.voting.election import Belief, Election, Kinds, Ranking, ShareBox
+from safemargin.voting.election import Belief, Election, Ranking, ShareBox, VoterTypes
 from safemargin.voting.elimination import count_transfers, transfers_apply
 from safemargin.voting.grid import (
     MAX_FRACTION_STEPS,
@@ -197,7 +197,7 @@ def _sampled(
     return replace(privacy, interval=interval, notes=tuple(notes))
 
 
-def chances_of(election: Election) -> Chances:
+def chances_of(election: Election) -> OutcomeDistribution:
     """Probabilities of every winner for every vote, by the first engine that computes them."""
     kinds = election.kinds
     grid = grid_of(kinds)
@@ -277,28 +277,28 @@ def _filled(box: ShareBox, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
 class Engine:
     """A way to compute probabilities. `refusal` says why it cannot: empty if it is for other rules, none if it can."""
 
-    refusal: Callable[[Kinds, VoteGrid], str | None]
-    run: Callable[[Kinds, VoteGrid, Progress, bool], Chances] | None
+    refusal: Callable[[VoterTypes, VoteGrid], str | None]
+    run: Callable[[VoterTypes, VoteGrid, Progress, bool], OutcomeDistribution] | None
     at_zero: bool = False
     """Whether it answers at epsilon 0 only."""
 
 
-def _unless(applies: Callable[[Kinds], bool], kinds: Kinds, grid: VoteGrid) -> str | None:
+def _unless(applies: Callable[[VoterTypes], bool], kinds: VoterTypes, grid: VoteGrid) -> str | None:
     return None if applies(kinds) else ""
 
 
-def _refuse_transfers(kinds: Kinds, grid: VoteGrid) -> str | None:
+def _refuse_transfers(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     if not transfers_apply(kinds):
         return ""
     return None if kinds.others <= MAX_TRANSFER_VOTERS else f"more than {MAX_TRANSFER_VOTERS:,} voters"
 
 
-def _refuse_convolution(kinds: Kinds, grid: VoteGrid) -> str | None:
+def _refuse_convolution(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     steps = grid.additions(kinds.others)
     return None if steps <= MAX_STEPS else f"{_about(steps)} steps are too many"
 
 
-def _refuse_transform(kinds: Kinds, grid: VoteGrid) -> str | None:
+def _refuse_transform(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     if grid.dimensions > MAX_DIMENSIONS:
         return f"a grid of {grid.dimensions} dimensions is too large"
     spread = kinds.others * (kinds.weights @ (grid.steps - kinds.weights @ grid.steps) ** 2)
@@ -306,18 +306,18 @@ def _refuse_transform(kinds: Kinds, grid: VoteGrid) -> str | None:
     return None if cells <= MAX_CELLS else f"{cells:.2g} cells are too many"
 
 
-def _refuse_races(kinds: Kinds, grid: VoteGrid) -> str | None:
+def _refuse_races(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     if not close_races.applies(kinds, grid):
         return ""
     near = kinds.others * crossings(kinds)[0].rate <= MAX_EXPONENT
     return None if near else "its error is absolute, and delta is smaller"
 
 
-def _count_races(kinds: Kinds, grid: VoteGrid, progress: Progress, full: bool) -> Chances:
+def _count_races(kinds: VoterTypes, grid: VoteGrid, progress: Progress, full: bool) -> OutcomeDistribution:
     return close_races.count_close_races(kinds, grid, progress)
 
 
-def _refuse_enumeration(kinds: Kinds, grid: VoteGrid) -> str | None:
+def _refuse_enumeration(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     count = ways(kinds.others, len(kinds))
     return None if count * len(kinds) <= MAX_WAYS else f"{_about(count)} ways to vote are too many"
 

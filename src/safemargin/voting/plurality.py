@@ -16,8 +16,8 @@ from scipy import fft
 
 from safemargin.core import FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_poisson, log_upper_tail
-from safemargin.voting.chances import Chances
-from safemargin.voting.election import Kinds
+from safemargin.voting.chances import OutcomeDistribution
+from safemargin.voting.election import VoterTypes
 
 NEGLIGIBLE = 46.0
 """What is smaller than the largest term by exp of this is omitted: 1e-20 of it."""
@@ -39,7 +39,7 @@ LOST = 1e-16
 class Race:
     """The counts of all others, and what was already computed about them."""
 
-    kinds: Kinds
+    kinds: VoterTypes
     shares: FloatArray
     known: IntArray
     cache: dict[tuple[object, ...], float] = field(default_factory=dict)
@@ -270,7 +270,7 @@ def _log_between(low: FloatArray, high: FloatArray, size: FloatArray, share: flo
         return np.where(low <= high, start + np.log1p(-np.exp(np.minimum(end - start, 0.0))), -np.inf)
 
 
-def count_trails(kinds: Kinds, progress: Progress = no_progress, full: bool = True) -> Chances:
+def count_trails(kinds: VoterTypes, progress: Progress = no_progress, full: bool = True) -> OutcomeDistribution:
     """Chances of all results; without `full`, gaps alone, which is all that epsilon 0 needs."""
     size = kinds.rule.candidates
     shares, known = np.zeros(size), kinds.offset[:size]
@@ -311,4 +311,4 @@ def count_trails(kinds: Kinds, progress: Progress = no_progress, full: bool = Tr
                 logs[i, x] = np.logaddexp.reduce([wins[x], *short[:, x]])
         logs = np.where(np.isnan(logs), -inf, logs)
     slack = (ERROR + LOST * kinds.others) * float(np.maximum(gaps, 0.0).sum(axis=2).max(initial=0.0))
-    return Chances(logs, gaps, shift, slack)
+    return OutcomeDistribution(logs, gaps, shift, slack)

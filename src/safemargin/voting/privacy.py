@@ -8,7 +8,7 @@ from math import floor, inf, isfinite, log, log10
 import numpy as np
 
 from safemargin import ui
-from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.chances import OutcomeDistribution, Worst
 from safemargin.voting.election import Election, Ranking, ranking_text
 from safemargin.voting.trails import TrailSum
 
@@ -96,7 +96,7 @@ class OutcomePrivacy(ui.Result):
     """The delta that Theorem 1 proves for all counts, above the exact one."""
     trails: TrailSum | None = None
     """The trails of the pair, and what each adds to delta (Lemma 1)."""
-    chances: Chances | None = field(default=None, repr=False, compare=False)
+    chances: OutcomeDistribution | None = field(default=None, repr=False, compare=False)
     votes: tuple[str, ...] = field(default=(), repr=False)
     outcomes: tuple[str, ...] = field(default=(), repr=False)
 
@@ -266,7 +266,7 @@ def counts_privacy(
 
 
 def winner_privacy(
-    election: Election, epsilons: Sequence[float], chances: Chances, votes: Sequence[Ranking], engine: str
+    election: Election, epsilons: Sequence[float], chances: OutcomeDistribution, votes: Sequence[Ranking], engine: str
 ) -> OutcomePrivacy:
     """Of publishing who won, from how likely each result is."""
     worst = [chances.worst(epsilon) for epsilon in epsilons]

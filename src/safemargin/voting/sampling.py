@@ -23,7 +23,7 @@ from safemargin.core import (
     numpy_generator,
 )
 from safemargin.voting.chances import CONFIDENCE, Estimate
-from safemargin.voting.election import Crossing, Kinds
+from safemargin.voting.election import Crossing, VoterTypes
 
 DRAWS = 200_000
 BLOCK = 10_000
@@ -47,6 +47,9 @@ points that it is drawn around. Where points decide, every tie of two candidates
 many to be sure."""
 MAX_RESULTS = 400_000_000
 """Results that are computed for the upper end over all votes, times the sums of the rule."""
+FEW_PER_KIND = 8
+MAX_VOTES_DRAWN = 1_000_000
+"""Votes that are drawn one by one and held at once, where there are at most so many of each kind."""
 FEWEST_DRAWS = 2_000
 PAIRS = 500
 """Votes that are compared with all others together."""
@@ -99,7 +102,7 @@ class SampledExtremes:
     of results. Sums over draws, a row per vote and a column per result: weights where the result changes, and squares.
     """
 
-    kinds: Kinds
+    kinds: VoterTypes
     first: FloatArray
     second: FloatArray
     likely: FloatArray
@@ -108,7 +111,7 @@ class SampledExtremes:
     work: int = 0
 
     @classmethod
-    def empty(cls, kinds: Kinds) -> "SampledExtremes":
+    def empty(cls, kinds: VoterTypes) -> "SampledExtremes":
         """Nothing drawn yet."""
         shape = len(kinds), kinds.rule.outcomes
         return cls(kinds, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
@@ -181,14 +184,14 @@ def _largest_gap(high: FloatArray, low: FloatArray) -> float:
     return max(float(np.maximum(gaps, 0.0).sum(axis=2).max()) for gaps in blocks)
 
 
-def likely_votes(kinds: Kinds) -> IntArray:
+def likely_votes(kinds: VoterTypes) -> IntArray:
     """The likeliest votes, spread out where many are equally likely."""
     spread = (np.arange(len(kinds)) * 2654435761) % 2**32  # Knuth's multiplicative hash
     return np.sort(np.lexsort((spread, -kinds.weights))[:MAX_VOTES])
 
 
 def sample(
-    kinds: Kinds, ties: Sequence[Crossing], epsilon: float, draws: int, seed: int, progress: Progress = no_progress
+    kinds: VoterTypes, ties: Sequence[Crossing], epsilon: float, draws: int, seed: int, progress: Progress = no_progress
 ) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other; draw more close to `ties`."""
     near = [c.shares for c in ties if c.rate > 0 and kinds.others * (c.rate - ties[0].rate) < NEGLIGIBLE]
@@ -230,7 +233,7 @@ def sample(
     return replace(estimate, pair=(int(votes[x]), int(votes[y])), high=high, all_votes=not hidden)
 
 
-def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int) -> SampledExtremes | None:
+def _draw_extremes(kinds: VoterTypes, points: list[FloatArray], draws: int, seed: int) -> SampledExtremes | None:
     """All votes added to the same elections; nothing if that takes too long."""
     extremes, generator = SampledExtremes.empty(kinds), numpy_generator(seed + 1)
     block = max(min(BLOCK, FEWEST_DRAWS // 4, MAX_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
@@ -242,7 +245,7 @@ def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int
 
 
 def _draw(
-    kinds: Kinds, points: list[FloatArray], voters: int, count: int, generator: Generator
+    kinds: VoterTypes, points: list[FloatArray], voters: int, count: int, generator: Generator
 ) -> tuple[IntArray, IntArray | None, FloatArray]:
     """Sums of drawn elections from a mixture of shares; counts of votes, unless there are more kinds than voters; and
     how much likelier the first shares make each election than the mixture does."""
@@ -250,7 +253,7 @@ def _draw(
     sizes = np.bincount(which, minlength=len(points)).tolist()
     adds, logs = kinds.adds.astype(np.float64), np.log(np.array(points)).T
     if len(kinds) <= voters:
-        counts = np.concatenate([generator.multinomial(voters, p, size=n) for p, n in zip(points, sizes, strict=True)])
+        counts = np.concatenate([_counts(generator, voters, p, n) for p, n in zip(points, sizes, strict=True)])
         sums, log_mass = counts.astype(np.float64) @ adds, counts @ logs
     else:  # vote by vote: most kinds have no vote, and their counts would be a long row of zeros
         counts = None
@@ -263,6 +266,25 @@ def _draw(
     ratio: FloatArray = np.exp(log_mass[:, 0] - np.logaddexp.reduce(log_mass, axis=1)) * len(points)
     # floating point is quick, and exact for integers of this size
     return np.rint(sums).astype(np.int64) + kinds.offset, counts, ratio
+
+
+def _counts(generator: Generator, voters: int, shares: FloatArray, size: int) -> IntArray:
+    """How often each kind of vote is cast in `size` elections.
+
+    A multinomial draw takes a binomial per kind. Where all kinds are equally likely and there are few voters for each,
+    it is quicker to draw every vote and to count: the law is the same.
+    """
+    kinds = len(shares)
+    if shares.min() < shares.max() or voters > FEW_PER_KIND * kinds:
+        return np.asarray(generator.multinomial(voters, shares, size=size))
+    counts = np.empty((size, kinds), dtype=np.int64)
+    rows = max(MAX_VOTES_DRAWN // voters, 1)
+    for start in range(0, size, rows):
+        some = min(rows, size - start)
+        votes = generator.integers(kinds, size=(some, voters), dtype=np.int32)
+        votes += (np.arange(some, dtype=np.int32) * kinds)[:, None]
+        counts[start : start + some] = np.bincount(votes.ravel(), minlength=some * kinds).reshape(some, kinds)
+    return counts
 
 
 def _law(shares: FloatArray) -> Callable[[Generator, int], IntArray]:

@@ -10,7 +10,7 @@ import numpy as np
 from safemargin.core import InputError
 from safemargin.voting.closed_forms import has_two_candidates, rarest
 from safemargin.voting.crossings import crossings, directions, hyperplanes, results_near
-from safemargin.voting.election import Election, Kinds
+from safemargin.voting.election import Election, VoterTypes
 from safemargin.voting.privacy import Stability
 from safemargin.voting.scoring import Majority, Positional
 
@@ -76,7 +76,7 @@ def slowest(classes: Sequence[Stability]) -> Stability:
     return min(classes, key=lambda stability: (order[stability.kind], stability.rate))
 
 
-def distance(kinds: Kinds) -> float:
+def distance(kinds: VoterTypes) -> float:
     """Euclidean distance of the belief to the nearest tie at which the result changes."""
     best, around = np.inf, directions(kinds)
     for normal in hyperplanes(kinds.adds).astype(np.float64):
@@ -93,7 +93,7 @@ def lemma_exponent(election: Election) -> float | None:
     if len(belief.votes) != factorial(rule.candidates):
         return None  # it is stated for a belief over all rankings, none taken together
     adds = rule.statistics(belief.votes)
-    kinds = Kinds(
+    kinds = VoterTypes(
         rule, belief.votes, belief.shares, adds, np.zeros(adds.shape[1], dtype=np.int64), 1, np.arange(len(adds))
     )
     return distance(kinds) ** 2 / (3 * len(belief.votes) ** 2 * float(max(belief.shares)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from safemargin.core import FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
 from safemargin.voting.chances import CONFIDENCE, Estimate
-from safemargin.voting.election import Kinds
+from safemargin.voting.election import VoterTypes
 
 MAX_CANDIDATES = 8
 MAX_WORK = 8e8
@@ -26,7 +26,7 @@ BLOCK = 500
 """Draws that are looked at together: what they give for every cell stays in a processor's cache."""
 
 
-def applies(kinds: Kinds) -> bool:
+def applies(kinds: VoterTypes) -> bool:
     """Whether points decide, no vote is known, and all orders of the same points are equally likely."""
     adds = kinds.adds
     if not kinds.rule.adds_points or not kinds.rule.is_single or adds.shape[1] > MAX_CANDIDATES:
@@ -98,7 +98,9 @@ class Half:
         return np.asarray((self.second / self.draws - np.outer(self.mean, self.mean)) / self.draws)
 
 
-def sample_alike(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress = no_progress) -> Estimate:
+def sample_alike(
+    kinds: VoterTypes, epsilon: float, draws: int, seed: int, progress: Progress = no_progress
+) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other; the upper end is over all."""
     doubt = (1 - CONFIDENCE) / 2
     cells, size = PointGrid.of(kinds.adds), kinds.adds.shape[1]
@@ -118,7 +120,7 @@ def sample_alike(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: 
     return Estimate(delta, low, min(high, 1.0), (x, y), tuple(chosen.tolist()))
 
 
-def _draw(kinds: Kinds, cells: PointGrid, draws: int, generator: Generator, half: int, progress: Progress) -> Half:
+def _draw(kinds: VoterTypes, cells: PointGrid, draws: int, generator: Generator, half: int, progress: Progress) -> Half:
     """Sums over elections of all others, each with every assignment of its points."""
     count = len(cells.limits)
     first, second = np.zeros(count), np.zeros((count, count))

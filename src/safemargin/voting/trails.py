@@ -22,7 +22,7 @@ import numpy as np
 from safemargin import ui
 from safemargin.core import TooLargeError
 from safemargin.voting.chances import ways
-from safemargin.voting.election import Election, Kinds, ranking_text
+from safemargin.voting.election import Election, VoterTypes, ranking_text
 
 Histogram = tuple[int, ...]
 MAX_HISTOGRAMS = 20_000
@@ -68,7 +68,7 @@ def chance(histogram: Histogram, vote: int, shares: Sequence[Fraction]) -> Fract
     return likely
 
 
-def decompose(kinds: Kinds, results: Sequence[int], direction: tuple[int, int]) -> list[Trail]:
+def decompose(kinds: VoterTypes, results: Sequence[int], direction: tuple[int, int]) -> list[Trail]:
     """The longest trails of one direction into which the histograms with one of `results` fall."""
     voters = kinds.others + 1
     if ways(voters, len(kinds)) > MAX_HISTOGRAMS:
@@ -94,26 +94,26 @@ class TrailSum:
     """Delta at epsilon 0 as a sum over trails; `kinds` are the votes that histograms count, in their order."""
 
     kinds: tuple[str, ...]
-    parts: tuple[tuple[Trail, Fraction], ...]
+    terms: tuple[tuple[Trail, Fraction], ...]
     """Trails that add something, the largest part first."""
 
     @property
     def total(self) -> Fraction:
         """The sum, which is delta."""
-        return sum((gap for _, gap in self.parts), Fraction(0))
+        return sum((gap for _, gap in self.terms), Fraction(0))
 
     def to_json(self) -> ui.Document:
         """Entry, exit and part of every trail."""
-        parts = [{"entry": list(t.entry), "exit": list(t.exit), "adds": str(gap)} for t, gap in self.parts]
+        parts = [{"entry": list(t.entry), "exit": list(t.exit), "adds": str(gap)} for t, gap in self.terms]
         return {"kinds": list(self.kinds), "delta": str(self.total), "parts": parts}
 
     def blocks(self) -> list[str | ui.Grid]:
         """The trails that add most."""
         rows = [
             (" ".join(map(str, trail.entry)), " ".join(map(str, trail.exit)), f"{float(gap):.6g}")
-            for trail, gap in self.parts[:SHOWN]
+            for trail, gap in self.terms[:SHOWN]
         ]
-        count = ui.plural(len(self.parts), "trail")
+        count = ui.plural(len(self.terms), "trail")
         lead = f"Delta is {self.total}, the sum over {count}. Histograms count {', '.join(self.kinds)}."
         return [lead, ui.Grid(("entry", "exit", "adds"), rows)]
 

@@ -11,8 +11,9 @@ import threading
 import time
 import traceback
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -27,8 +28,9 @@ from safemargin.core import InputError, SafemarginError, one_line
 from safemargin.io import new_scratch
 from safemargin.parties.service import PromptProtocol
 from safemargin.ui import script, templates
-from safemargin.web.bench import LARGEST, Bench, Given, Place, Screen
+from safemargin.web.bench import LARGEST, Bench, Given, Screen, WrongFields
 from safemargin.web.guard import Guard
+from safemargin.web.place import Place
 from safemargin.web.screens import attack, check, data, exposure, home, limits, plan, publish, timeline, work
 
 SCREENS: dict[str, Screen] = {
@@ -52,10 +54,8 @@ SCRATCH, PAGE = "safemargin-workbench-", "open.html"
 """The private folder of a workbench, and the page in it that a browser is started with."""
 LONGEST = 4 << 20
 """Bytes of a form; a project file is one field of it."""
-FRAMED = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}' 'sha256-{}'; frame-ancestors 'self'; "
-    "sandbox allow-scripts"
-)
+FRAMED = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; frame-ancestors 'self'; sandbox allow-scripts"
+REPORT_SCRIPTS = ("page.js", "counts.js", "check.js")
 """The policy of a page that a screen shows in a frame: it may run the scripts of reports, and nothing else."""
 
 
@@ -118,11 +118,15 @@ class App:
             return PlainTextResponse("There is no such form.", 404)
         try:
             return RedirectResponse(await asyncio.to_thread(action, self.bench, form), 303)
+        except WrongFields as error:
+            return await asyncio.to_thread(self.render, name, form, one_line(str(error)), error.fields)
         except SafemarginError as error:
             return await asyncio.to_thread(self.render, name, form, one_line(str(error)))
 
-    def render(self, name: str, given: Given, error: str = "") -> Response:
-        """A screen as HTML; what cannot be shown is one line."""
+    def render(
+        self, name: str, given: Given, error: str = "", fields: Mapping[str, str] = MappingProxyType({})
+    ) -> Response:
+        """A screen as HTML; what cannot be shown is one line. `fields` says what is wrong in which field of a form."""
         screen = SCREENS[name]
         context: dict[str, Any] = {}
         template = f"{name}.html"
@@ -133,12 +137,17 @@ class App:
         except Exception as fault:  # of ours: one line here, the rest where the workbench was started
             traceback.print_exc()
             error, template = one_line(f"internal error: {type(fault).__name__}: {fault}"), "wrong.html"
+        if (looked := self.bench.jobs.find(given.get("job") or given.get("id", ""))) is not None:
+            looked.seen = looked.state != "running" or looked.seen
         page = templates(PACKAGE).get_template(template)
         text = page.render(
             **context,
             given=_Fields(given),
             error=error,
+            errors={name: one_line(text) for name, text in fields.items()},
             screen=screen,
+            bench_base=self.bench.base,
+            news=[job for job in self.bench.jobs.news if name != "job" or str(job.number) != given.get("id")],
             place=self.bench.place,
             links=[each for each in SCREENS.values() if each.title and each.is_there(self.bench)],
             running=self.bench.jobs.running,
@@ -178,7 +187,8 @@ class App:
 def _framed(path: Path) -> Response:
     """A file as it is; a page may run the script of reports, in a world of its own."""
     kind = mimetypes.types_map.get(path.suffix, "text/plain")
-    headers = {"content-security-policy": FRAMED.format(script()[1], script("check.js")[1])}
+    scripts = " ".join(f"'sha256-{script(name)[1]}'" for name in REPORT_SCRIPTS)
+    headers = {"content-security-policy": FRAMED.format(scripts)}
     return Response(path.read_bytes(), media_type=kind if kind == "text/html" else "text/plain", headers=headers)
 
 

@@ -1,219 +1,31 @@
-"""What every screen works with: the project in a folder and its releases, the jobs, and files that were dropped."""
+"""What every screen works with: what is open, the jobs, and files that were dropped."""
 
-import os
 import shlex
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safemargin.core import InputError, Target
-from safemargin.history.folders import PUBLISHED
-from safemargin.io import CONFIDENTIAL, file_name, hash_bytes, read_bytes, read_json, write_whole
-from safemargin.release.inputs import Inputs, read_inputs
-from safemargin.release.project import Project
-from safemargin.web.edit import set_axis, set_keys
+from safemargin.core import InputError, write_whole
+from safemargin.io import file_name
 from safemargin.web.jobs import Job, Jobs
+from safemargin.web.place import Place
 
-PROJECT = "project.toml"
-PLAN = f"{CONFIDENTIAL}/plan.json"
-MOST_RUNS = 50
-
-
-@dataclass(frozen=True)
-class PastRun:
-    """A folder that `release` wrote: published, a draft, or refused."""
-
-    folder: Path
-    moment: float
-    document: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """The folder, as seen from that of the project."""
-        return self.folder.name
-
-    @property
-    def kind(self) -> str:
-        """`published`, `draft` or `refused`."""
-        if (self.folder / PUBLISHED).is_dir():
-            return "published"
-        return "draft" if self.document.get("certified") else "refused"
-
-    @property
-    def when(self) -> str:
-        """The time of the run."""
-        return datetime.fromtimestamp(self.moment).strftime("%Y-%m-%d %H:%M")
-
-    @property
-    def exact(self) -> set[str]:
-        """Groups that are published exactly, by name."""
-        return {_label(cell["cell"]) for cell in self.document["cells"] if cell["action"] == "exact" and cell["cell"]}
-
-    def is_of(self, project: Path) -> bool:
-        """Whether it was made from this project as it is."""
-        return str(self.document.get("command", "")) == f"safemargin release {project.name}"
-
-
-def _label(cell: dict[str, str]) -> str:
-    return ", ".join(f"{axis} {name}" for axis, name in cell.items())
-
-
-class Place:
-    """The folder at work. Windows share it: what one saves, the others see."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        self._lock = threading.RLock()
-        self._runs: dict[Path, PastRun] = {}
-        self._inputs: tuple[object, Inputs] | None = None
-        self.folder, self.project, self.data = Path.cwd(), None, None  # type: tuple[Path, Path | None, Path | None]
-        self.open(path or Path())
-
-    def open(self, path: Path) -> None:
-        """Open a project, a folder, or a data file that has no project yet."""
-        path = Path(os.path.abspath(path.expanduser()))
-        if not path.exists():
-            raise InputError(f"{path}: there is no such file")
-        with self._lock:
-            self._runs, self._inputs, self.data = {}, None, None
-            if path.is_dir():
-                self.folder, self.project = path, path / PROJECT if (path / PROJECT).is_file() else None
-            elif path.suffix == ".toml":
-                self.folder, self.project = path.parent, path
-            else:
-                self.folder, self.project, self.data = path.parent, None, path
-
-    @property
-    def name(self) -> str:
-        """The project file as commands in its folder call it."""
-        return "" if self.project is None else self.project.name
-
-    @property
-    def text(self) -> str:
-        """The project file as it is on the disk."""
-        return "" if self.project is None else read_bytes(self.project).decode("utf-8", "replace")
-
-    @property
-    def digest(self) -> str:
-        """The hash of the project file, by which a page notices that another window changed it."""
-        return hash_bytes(self.text.encode())
-
-    def load(self) -> Project:
-        """The project."""
-        if self.project is None:
-            raise InputError("there is no project yet: open one, or make one from a data file")
-        return Project.load(self.project)
-
-    def save(self, text: str, digest: str) -> None:
-        """Write the project file; refused if it is wrong, or was changed since the page was shown."""
-        with self._lock:
-            if self.project is None:
-                raise InputError("there is no project yet: open one, or make one from a data file")
-            if digest != self.digest:
-                raise InputError(f"{self.project.name} was changed meanwhile, in another window or program: look again")
-            text = "\n".join(text.splitlines()) + "\n"
-            Project.parse(text, folder=self.project.parent, name=self.project.name)
-            write_whole(self.project, text.encode())
-
-    def with_limits(self, target: Target, protect: str) -> str:
-        """The project file with other limits; everything else in it stays as it is."""
-        before = self.load()
-        values = {"beta": target.beta, "kappa": target.kappa, "tau": target.tau, "protect": protect}
-        text = set_keys(self.text, "target", values)
-        after = Project.parse(text, folder=self.folder, name=PROJECT)
-        expected = before.model_copy(update={"aims": before.aims.model_copy(update=values)})
-        if replace(after.target, guard=None) != replace(expected.target, guard=None) or after.protect != protect:
-            raise InputError("the limits cannot be changed here: edit [target] in the project file")
-        return text
-
-    def with_axis(self, axis: str, values: Mapping[str, object]) -> str:
-        """The project file with other keys of one axis, if that is a project."""
-        if axis not in self.load().axes:
-            raise InputError(f"axis: there is no axis {axis[:60]!r}")
-        text = set_axis(self.text, axis, values)
-        Project.parse(text, folder=self.folder, name=PROJECT)
-        return text
-
-    def inputs(self) -> Inputs:
-        """The data of the project, tabulated; read again only where a file changed."""
-        with self._lock:
-            project = self.load()
-            key = (self.text, *map(_stamp, _files(project)))
-            if self._inputs is None or self._inputs[0] != key:
-                self._inputs = key, read_inputs(project)
-            return self._inputs[1]
-
-    def is_newer(self, run: PastRun) -> bool:
-        """Whether a run was made after the last change of the project and its data."""
-        if self.project is None:
-            return False
-        files = [self.project, *_files(self.load(), ledger=False)]
-        return all(run.moment >= file.stat().st_mtime for file in files if file.exists())
-
-    def runs(self) -> list[PastRun]:
-        """The folders that `release` wrote here, the newest first."""
-        past = []
-        try:
-            plans = [(path.stat().st_mtime, path) for path in self.folder.glob(f"*/{PLAN}")]
-        except OSError:
-            return []
-        for moment, path in sorted(plans, reverse=True)[:MOST_RUNS]:
-            known = self._runs.get(path)
-            if known is None or known.moment != moment:
-                try:
-                    document = read_json(path)  # of a folder that somebody may have sent
-                except InputError:
-                    continue
-                if not isinstance(document, dict) or not {"cells", "verdict", "answers"} <= set(document):
-                    continue  # of another program, or of a version without these
-                known = self._runs[path] = PastRun(path.parent.parent, moment, document)
-            past.append(known)
-        return past
-
-    def own_runs(self) -> list[PastRun]:
-        """Those of the project that is open, as it says and not with other limits; the newest first."""
-        return [run for run in self.runs() if self.project is not None and run.is_of(self.project)]
-
-    def run(self, name: str) -> PastRun:
-        """A run by the name of its folder."""
-        found = next((run for run in self.runs() if run.name == name), None)
-        if found is None:
-            raise InputError(f"{name[:60]}: there is no such run in {self.folder}")
-        return found
-
-    def unused(self, name: str) -> str:
-        """The name, or the first one with a number that no folder here has."""
-        numbers = [name, *(f"{name}-{number}" for number in range(2, 1000))]
-        return next(each for each in numbers if not (self.folder / each).exists())
-
-
-def _files(project: Project, ledger: bool = True) -> list[Path]:
-    """Every file that a project reads."""
-    files = [*project.roll_files]
-    if project.data is not None and project.data.file is not None:  # data at an address have no time of change
-        files.append(project.data.file)
-    if project.tallies is not None:
-        files += [*project.tallies.files.values(), *filter(None, [project.tallies.total])]
-    files += [file for onlooker in project.declared for file in (*onlooker.facts, onlooker.correlations) if file]
-    if ledger and project.ledger is not None:
-        files.append(project.ledger.file)
-    return files
-
-
-def _stamp(path: Path) -> tuple[str, int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return str(path), 0, 0
-    return str(path), found.st_mtime_ns, found.st_size
-
-
+HIDDEN = ".safemargin-"
+"""How the private folder of a project begins, which holds what ran in it."""
+MOST_LOOKS = 40
 Given = Mapping[str, str]
 """The fields of a form, or of the address of a page."""
 LARGEST = 256 << 20
 """Bytes of a file that is dropped; larger ones are read where they are."""
+
+
+class WrongFields(InputError):
+    """Everything that is wrong in a form, by field."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__("; ".join(fields.values()))
+        self.fields = dict(fields)
 
 
 @dataclass
@@ -224,10 +36,36 @@ class Bench:
     uploads: Path
     """A private folder that is removed at the end."""
     jobs: Jobs = field(default_factory=Jobs)
+    looks: dict[object, Any] = field(default_factory=dict)
+    """What was worked out about files that have not changed since."""
+
+    def __post_init__(self) -> None:
+        self.base = self.place.folder
+        self.jobs.read(self.store)
+
+    @property
+    def store(self) -> Path | None:
+        """The private folder of the project that is open; each project file has its own."""
+        project = self.place.project
+        return None if project is None else project.parent / f"{HIDDEN}{file_name(project.stem)}"
+
+    def open(self, path: Path) -> None:
+        """Open a project, a folder or a data file, and remember what ran there before."""
+        self.place.open(path)
+        self.jobs.read(self.store)
+
+    def remember(self, key: object, work: Callable[[], Any]) -> Any:
+        """What `work` gives, once for each key; the latest few are kept."""
+        if key not in self.looks:
+            found = work()
+            while len(self.looks) >= MOST_LOOKS:
+                self.looks.pop(next(iter(self.looks)), None)
+            self.looks[key] = found
+        return self.looks[key]
 
     def run(self, arguments: list[str], title: str, link: str, **more: Any) -> str:
         """Start a command in the folder of the project, and name the page that follows it."""
-        job = self.jobs.start(arguments, self.place.folder, title, link, **more)
+        job = self.jobs.start(arguments, self.place.folder, title, link, store=self.store, **more)
         return f"job?id={job.number}"
 
     def shown(self, path: Path | str) -> str:
@@ -238,14 +76,14 @@ class Bench:
         name = str(path.relative_to(self.place.folder))
         return f"./{name}" if name.startswith("-") else name  # a file whose name looks like an option
 
-    def existing(self, text: str, what: str) -> str:
-        """A file that a person named, as commands name it."""
+    def existing(self, text: str, what: str, name: str = "path") -> str:
+        """A file that a person named in the field `name`, as commands name it."""
         if not text.strip():
-            raise InputError(f"{what}: name a file, or drop one")
+            raise WrongFields({name: f"{what}: name a file, or drop one"})
         path = self.place.folder / Path(text.strip()).expanduser()
         try:
             if not path.is_file():
-                raise InputError(f"{path}: there is no such file")
+                raise WrongFields({name: f"{path}: there is no such file"})
         except (OSError, ValueError):
             raise InputError(f"{text[:60]!r}: is no name that a file can have") from None
         return self.shown(path)
@@ -258,10 +96,18 @@ class Bench:
         write_whole(path, content, 0o600)
         return path
 
-    def job(self, given: Given) -> Job | None:
-        """The finished job that a page is about."""
-        job = self.jobs.find(given.get("job", ""))
-        return job if job is not None and job.state == "done" else None
+    def job(self, given: Given, *latest: str) -> Job | None:
+        """The finished job that a page is about.
+
+        If it names none: the last one whose page begins with `latest`, unless project or data changed since.
+        """
+        if given.get("job"):
+            job = self.jobs.find(given["job"])
+            return job if job is not None and job.state == "done" else None
+        found = next((each for each in self.jobs.of(self.store) if each.link.startswith(latest) and latest), None)
+        if found is None or found.state != "done" or (self.store is not None and not self.place.is_since(found.moment)):
+            return None
+        return found
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ So a page cannot do anything that a command cannot, writes the same bytes, and c
 """
 
 import json
+import re
 import shlex
 import subprocess
 import tempfile
@@ -12,10 +13,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from safemargin.core import InputError, python_command, safe_environment
+from safemargin.core import InputError, OutputError, python_command, safe_environment, write_whole
+from safemargin.io import natural_order, read_json
 from safemargin.ui import PROGRESS, Part
 from safemargin.web import command
 
@@ -25,6 +28,12 @@ AGAIN = 2.0
 """Seconds after which it is interrupted again: Python drops an interrupt that arrives in a callback."""
 KEPT = 50
 """Jobs that are remembered."""
+MOST_STEPS = 12
+LARGEST = 32 << 20
+"""Bytes of a result that is kept beside its project."""
+ENDED = ("done", "failed", "cancelled")
+LINK = re.compile(r"[a-z]+\?[^\s\\:]*")
+"""A page of the workbench."""
 TOO_LATE = "It ended before it could be cancelled."
 PREFIX = "safemargin: "
 
@@ -54,6 +63,15 @@ class Job:
     warnings: list[str] = field(default_factory=list)
     document: dict[str, Any] | None = None
     seconds: float = 0.0
+    """How long it took, or has taken when it last said something."""
+    store: Path | None = None
+    """The private folder of the project that it belongs to; none where no project is open."""
+    moment: float = field(default_factory=time.time)
+    steps: list[tuple[str, float]] = field(default_factory=list)
+    """What it did so far, each with the seconds after which that began."""
+    seen: bool = False
+    """Whether somebody looked at how it ended."""
+    _started: float = field(default_factory=time.monotonic)
 
     @property
     def command(self) -> str:
@@ -65,14 +83,57 @@ class Job:
         """What the command writes, under a name that nothing had before."""
         return dict(zip(self.arguments, self.arguments[1:], strict=False)).get("--out", "")
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began, or that it took."""
+        return time.monotonic() - self._started if self.state == "running" else self.seconds
+
+    @property
+    def when(self) -> str:
+        """The time at which it began."""
+        return datetime.fromtimestamp(self.moment).strftime("%Y-%m-%d %H:%M")
+
+    @property
+    def result(self) -> str:
+        """The screen with the result."""
+        return f"{self.link}job={self.number}"
+
     def status(self) -> dict[str, object]:
         """What the page asks for while the command runs."""
-        names = ("number", "title", "state", "step", "done", "total", "message", "seconds")
-        return {name: getattr(self, name) for name in names} | {"link": f"{self.link}job={self.number}"}
+        names = ("number", "title", "state", "step", "done", "total", "message", "seen")
+        steps = [[words, round(begun)] for words, begun in self.steps]
+        return {name: getattr(self, name) for name in names} | {
+            "link": self.result,
+            "seconds": self.elapsed,
+            "steps": steps,
+        }
+
+
+def _kept(job: Job, state: str) -> bytes:
+    """A job as it is kept beside its project."""
+    values = {name: getattr(job, name) for name in ("title", "link", "back", "message", "seconds", "moment")}
+    values |= {"state": state, "arguments": list(job.arguments), "warnings": job.warnings, "document": job.document}
+    content = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
+    return content if len(content) <= LARGEST else json.dumps({**values, "document": None}).encode()
+
+
+def _read(path: Path, number: int) -> Job | None:
+    """A job that was kept; nothing if the file says something else, since anybody may have sent the folder."""
+    try:
+        said = read_json(path)
+        job = Job(number, tuple(map(str, said["arguments"])), path.parents[1], str(said["title"]), str(said["link"]))
+        job.back, job.state, job.message = str(said["back"]), str(said["state"]), str(said["message"])
+        job.seconds, job.moment, job.document = float(said["seconds"]), float(said["moment"]), said["document"]
+        job.warnings, job.store, job.seen = list(map(str, said["warnings"])), path.parent, True
+        assert job.when
+    except (InputError, OSError, LookupError, TypeError, ValueError, OverflowError):
+        return None
+    is_ours = LINK.fullmatch(job.link) and LINK.fullmatch(f"{job.back}?") and job.state in ENDED
+    return job if is_ours and (job.document is None or isinstance(job.document, dict)) else None
 
 
 class Jobs:
-    """All jobs of a workbench; one runs at a time."""
+    """All jobs of a workbench; one runs at a time. Those of a project are kept in its private folder."""
 
     def __init__(self) -> None:
         self.jobs: dict[int, Job] = {}
@@ -80,6 +141,40 @@ class Jobs:
         self._process: subprocess.Popen[str] | None = None
         self._cancelled = False
         self._count = 0
+        self._read: set[Path] = set()
+
+    def read(self, store: Path | None) -> None:
+        """Remember what ran in a project before; once, however often it is opened."""
+        with self._lock:
+            if store is None or store in self._read:
+                return
+            self._read.add(store)
+            for path in sorted(store.glob("job-*.json"), key=lambda path: natural_order(path.name))[-KEPT:]:
+                if (job := _read(path, self._count + 1)) is not None:
+                    self._count += 1
+                    self.jobs[job.number] = job
+
+    def of(self, store: Path | None) -> list[Job]:
+        """The jobs of a project, the latest first."""
+        return sorted((job for job in self.jobs.values() if job.store == store), key=lambda job: -job.number)
+
+    @property
+    def news(self) -> list[Job]:
+        """Jobs that ended while nobody looked."""
+        return [job for job in self.jobs.values() if job.state in ENDED and not job.seen]
+
+    def _keep(self, job: Job, state: str) -> None:
+        """Write a job that ended beside its project; where that fails, it is remembered until the workbench ends."""
+        if job.store is None or state == "cancelled":
+            return
+        with suppress(OSError, OutputError):
+            job.store.mkdir(0o700, exist_ok=True)
+            names = {path.name for path in job.store.glob("job-*.json")}
+            number = next(n for n in range(1, len(names) + 2) if f"job-{n}.json" not in names)
+            number = max([number, *(int(n[4:-5]) + 1 for n in names if n[4:-5].isdecimal())])
+            write_whole(job.store / f"job-{number}.json", _kept(job, state), 0o600)
+            for old in sorted(names, key=natural_order)[: max(0, len(names) + 1 - KEPT)]:
+                (job.store / old).unlink(missing_ok=True)
 
     @property
     def running(self) -> Job | None:
@@ -99,7 +194,7 @@ class Jobs:
             more.setdefault("back", link.partition("?")[0])
             job = Job(self._count, tuple(arguments), folder, title, f"{link}{'&' if '?' in link else '?'}", **more)
             self.jobs[job.number] = job
-            for number in list(self.jobs)[:-KEPT]:
+            for number in list(self.jobs)[: -4 * KEPT]:
                 del self.jobs[number]
             self._cancelled = False
             printed = tempfile.TemporaryFile("w+", encoding="utf-8")  # a pipe that nobody reads would fill up
@@ -134,6 +229,9 @@ class Jobs:
                 with suppress(ValueError, TypeError, KeyError):
                     document = json.loads(line)
                     job.step, job.done, job.total = document["step"], document["done"], document["total"]
+                    if not job.steps or job.steps[-1][0] != job.step:
+                        job.steps.append((job.step, job.seconds))
+                        del job.steps[:-MOST_STEPS]
                 continue
             text = line.strip().removeprefix(PREFIX)
             (job.warnings if text.startswith("warning: ") else said).append(text.removeprefix("warning: "))
@@ -159,6 +257,8 @@ class Jobs:
                 job.after(job)
             except InputError as error:
                 state, job.message = "failed", str(error)
+        job.document = None if job.arguments[0] == "release" else job.document  # it is in the folder of the run
+        self._keep(job, state)
         job.state = state
 
     def cancel(self) -> None:

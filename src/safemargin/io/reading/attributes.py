@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from safemargin.core import STATUSES, IntArray
+from safemargin.io.reading.additive import is_counted
 from safemargin.io.reading.column_names import ATTRIBUTES, HIDDEN_FLAGS, NOTES, STATUS
 from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
@@ -84,7 +85,7 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
         others = [m for m in frame.measured if m in texts and m != c and m not in found.labels | set(found.ignored)]
         if not others:
             break
-        if name(c).lower().strip() in ATTRIBUTES:
+        if name(c).lower().strip() in ATTRIBUTES and not is_counted(frame, c, measured):
             found.ignored[c] = "says how counts are stated"
         elif _is_code(frame, c, texts, words) or _is_one_year(frame, c, texts[c]):
             found.labels.add(c)

@@ -37,14 +37,18 @@ NOTES = (
     ),
     *("uwagi", "anmärkning", "opmerking", "opmerkingen", "merknad", "poznámka", "備考", "примечание"),
 )
+EDGE = r"(?:\b|(?<=_)|(?=_))"
+"""The edge of a word, where `share_women` has two words."""
 SHARES = re.compile(
-    r"%|\bper ?cent|\bpct\b|prozent|procent|prosent|százalék|yüzde|ποσοστό|"
-    r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
-    r"proportion|(?:\b|_)rates?\b|\bratio\b|"
-    r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
-    r"\bftes?\b|full.time equivalents?|vollzeitäquiv|\bvzä\b|\betp\b|équivalents? temps plein|"
-    r"\bindex\b|\bchange\b|"
-    r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b",
+    (
+        r"%|\bper ?cent|\bpct\b|prozent|procent|prosent|százalék|yüzde|ποσοστό|"
+        r"porcentagem|percentual|odsetek|podíl|osuus|pourcent|porcentaje|percentuale|\bshare\b|\bshares\b|anteil|"
+        r"proportion|\brates?\b|\bratio\b|"
+        r"\bmean\b|\baverage\b|\bavg\b|\bmedian\b|durchschnitt|mittelwert|moyenne|\bmedia\b|per 1[0., ]?000|"
+        r"\bftes?\b|full.time equivalents?|vollzeitäquiv|\bvzä\b|\betp\b|équivalents? temps plein|"
+        r"\bindex\b|\bchange\b|"
+        r"veränderung|std|standard (?:error|deviation)|\bcv\b|\bse\b|\bci\b|confidence|quote\b|taux\b|tasa\b"
+    ).replace(r"\b", EDGE),
     re.I,
 )
 LABELS = re.compile(

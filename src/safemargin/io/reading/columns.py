@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from safemargin.core import InputError
+from safemargin.io.reading.additive import fractions_of, has_gap, is_counted, is_whole, repeats_gaps
 from safemargin.io.reading.attributes import counts_up, distinct, find_attributes, is_status, repeats, status_column
 from safemargin.io.reading.codes import without_codes
 from safemargin.io.reading.column_names import HIDDEN_FLAGS, LABELS, NOTES, RANGES, ROW_NUMBERS, SHARES, STATUS
@@ -141,10 +142,23 @@ def _special(frame: Frame, found: TableColumns, plain: dict[str, int]) -> set[in
             if name in plain and plain[name] not in frame.measured and is_status(frame, plain[name])
         }
     for low, high in RANGES:
-        if low in plain and high in plain and found.ends is None:
+        if low in plain and high in plain and found.ends is None and _are_ends(frame, found, plain[low], plain[high]):
             found.ends = plain[low], plain[high]
             special |= {plain[low], plain[high]}
     return special
+
+
+def _are_ends(frame: Frame, found: TableColumns, low: int, high: int) -> bool:
+    """Whether two columns hold the ends of ranges, as their names say, and not two groups of people."""
+    pairs = [(frame.values[r, low], frame.values[r, high]) for r in frame.body]
+    ends = [(a.number, b.number) for a, b in pairs if a.number is not None and b.number is not None]
+    if any(a > b for a, b in ends) or any(is_counted(frame, c, frame.measured) for c in (low, high)
+                                          if not any(a == b for a, b in ends)):  # fmt: skip
+        return False
+    if not any(a == b for a, b in ends) and not any(_is_named_count(found.name(c)) for c in frame.measured):
+        names = f"{found.name(low)!r} and {found.name(high)!r}"
+        found.doubts.append(f"columns {names} are taken for the ends of ranges, and may hold counts")
+    return True
 
 
 def _row_numbers(frame: Frame, found: TableColumns) -> int | None:
@@ -196,8 +210,12 @@ def fault(frame: Frame, row: int, column: int, reason: str) -> InputError:
 def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[int]:
     """Columns of shares, means and rates."""
     shares = {c for c in measured if SHARES.search(" ".join(found.names[c])) and not _is_named_count(found.name(c))}
+    shares -= {c for c in shares if is_counted(frame, c, measured)}
+    for c in sorted(shares):
+        if is_whole(frame, c) and has_gap(frame, c) and not repeats_gaps(frame, c, set(measured) - shares):
+            found.doubts.append(f"column {found.name(c)!r} is called a share, mean or rate, and may hold counts")
     shares |= {c for c in measured if any(frame.values[r, c].kind == "share" for r in frame.body)}
-    shares |= _fractions_of(frame, found, measured)
+    shares |= fractions_of(frame, found.name, measured)
     if shares and set(measured) - shares:
         names = ", ".join(
             repr(" ".join(dict.fromkeys(text for text in found.names[c] if text))) for c in sorted(shares)[:4]
@@ -210,19 +228,6 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
         name = found.name(min(shares))
         found.doubts.append(f"column {name!r} is called a share, mean or rate: are these counts of people?")
     return set()
-
-
-def _fractions_of(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[int]:
-    """Columns of fractions up to 100 that repeat the names of columns of whole numbers: their shares."""
-    numbers = {c: [v.number for r in frame.body if (v := frame.values[r, c]).kind == "number"] for c in measured}
-    broken = {
-        c
-        for c, of in numbers.items()
-        if any(isinstance(n, Decimal) for n in of) and all(0 <= (n or 0) <= 100 for n in of)
-    }
-    whole = {found.name(c) for c in measured if all(isinstance(n, int) for n in numbers[c])}
-    shares = {c for c in broken if found.name(c) in whole}
-    return shares | {c for c in measured if shares and numbers[c] and all(n == 100 for n in numbers[c])}
 
 
 def _is_named_count(name: str) -> bool:
@@ -253,7 +258,11 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
             continue
         if numbers * 2 > len(frame.body) and c > min([*texts, *measured]) and not LABELS.search(found.name(c)):
             row = next(r for r in frame.body if frame.values[r, c].kind == "text")
-            raise fault(frame, row, c, "is not a number")
+            beside = [frame.values[row, other].kind for other in range(frame.grid.width)]
+            another = "; does another table begin here? Save each in a file of its own"
+            raise fault(
+                frame, row, c, "is not a number" + another * (beside.count("text") > 2 and "number" not in beside)
+            )
         if _is_named_count(found.name(c)) and not measured and found.ends is None:
             row = next(r for r in frame.body if frame.values[r, c].kind == "text")
             raise fault(frame, row, c, "is not a number")

@@ -14,7 +14,7 @@ from decimal import Decimal
 from safemargin.core import UNBOUNDED, InputError
 from safemargin.io.reading.column_names import NOTES, SHARES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
-from safemargin.io.reading.headers import names_columns
+from safemargin.io.reading.headers import YEARS, names_columns
 from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
@@ -118,6 +118,8 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
         or (grid.width == 1 and numeric[r])
     ]  # fmt: skip
     data = [r for r in data if not (FOOT.match(shown(grid.rows[r][0])) and width[r] * 2 <= max(width))]
+    stated_years = _years_above(grid, stated, width)
+    data = [r for r in data if r not in stated_years]
     first = next((r for r in data if numeric[r]), -1)
     if first < 0:
         raise InputError(f"{grid.name}: no row holds a label and a number; where is the table?")
@@ -141,6 +143,15 @@ def _parts(grid: TextGrid, style: Style, header: int | None) -> tuple[list[int],
     body = [r for r in range(body_start, last + 1)]
     titles = [r for r in range(head[0] if head else body_start)]
     return head, body, titles, list(range(last + 1, len(grid.rows)))
+
+
+def _years_above(grid: TextGrid, stated: Sequence[Sequence[Value]], width: Sequence[int]) -> set[int]:
+    """Rows that say of what year a table is, as `Date, 2021` does: above an empty line and rows twice as wide."""
+    below = next((r for r in range(1, len(width)) if width[r] > 3 and grid.lines[r] - grid.lines[r - 1] > 1), 0)
+    if any(size > 2 for size in width[:below]):
+        return set()
+    numbers = {r: [value.number for value in stated[r] if value.kind == "number"] for r in range(below)}
+    return {r for r, found in numbers.items() if len(found) == 1 and found[0] in YEARS}
 
 
 def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: list[int]) -> tuple[list[int], list[str]]:

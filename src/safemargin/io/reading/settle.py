@@ -13,6 +13,7 @@ import numpy as np
 from safemargin.core import JOINER, UNBOUNDED, Group, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.reading.cells import SheetCells
 from safemargin.io.reading.options import NO_TOTALS, ReadingOptions
+from safemargin.io.reading.places import sorted_places
 from safemargin.io.reading.sums import Rows
 from safemargin.io.reading.table import ReadAxis, ReadTable, TableForm
 from safemargin.io.reading.totals import AxisSums, NotASum, find_sums, is_rounded_surely, likely_base
@@ -252,7 +253,7 @@ def finish(
     kept = [a for a in range(len(cells.axes)) if a != answers]
     said = list(status or ())
     said += ["suppressed" if hidden else "" for hidden in cells.hidden[len(said) :]]
-    words = tuple(
+    statuses = tuple(
         word or ("suppressed" if hidden else "exact" if low == high else "range")
         for word, hidden, low, high in zip(said, cells.hidden, outcome.lower, outcome.upper, strict=True)
     )
@@ -265,10 +266,10 @@ def finish(
         groups=tuple(tuple(named[a]) for a in kept),
         codes=frozen(cells.codes[:, kept], len(kept)),
         options=() if answers is None else tuple(cells.labels[answers]),
-        option=frozen(np.full(len(words), -1) if answers is None else cells.codes[:, answers]),
+        option=frozen(np.full(len(statuses), -1) if answers is None else cells.codes[:, answers]),
         lower=frozen(outcome.lower),
         upper=frozen(np.minimum(outcome.upper, UNBOUNDED)),
-        status=words,
+        status=statuses,
         measure=measure,
         noisy=noisy,
     )
@@ -285,6 +286,8 @@ def finish(
     )
     notes = [*cells.notes, *(note for axis in sums for note in axis.notes)]
     doubts = [*cells.doubts, *(doubt for axis in sums for doubt in axis.doubts)]
+    if not context.trusted and (words := _sorted_places(outcome)):
+        doubts.append(words)
     ignored = None if context.of_tool else _only_shown(cells, sums, outcome.lower, outcome.upper)
     if ignored is not None and ignored.any():
         if (outcome.lower[cells.hidden] > 0).all():
@@ -296,6 +299,18 @@ def finish(
         None if answers is None else sums[answers].total, max(outcome.base, 1), context.unit, outcome.tested,
         cells.places, tuple(cells.symbols), ignored, sources or {}, form,
     )  # fmt: skip
+
+
+def _sorted_places(outcome: Outcome) -> str:
+    """The doubt about gaps among sorted counts; empty where there is none."""
+    cells, sums = outcome.cells, outcome.sums
+    parts = [
+        [part for _, part in found.splits] or [tuple(range(len(of)))]
+        for found, of in zip(sums, cells.labels, strict=True)
+    ]
+    unknown = cells.hidden & (outcome.lower < outcome.upper)
+    totals = [found.total for found in sums]
+    return sorted_places(cells.axes, cells.labels, parts, totals, cells.codes, outcome.lower, unknown)
 
 
 def _members(text: str) -> Group:

@@ -2,41 +2,42 @@
 
 Only the table itself is written. Of a workbook that is one sheet of values, without formulas, remarks and other sheets,
 which may hold what is suppressed. Numbers of the body that are no counts of the table (shares, means) are removed: a
-share discloses its count.
+share discloses its count. Rows that may be sorted by their counts are sorted by their labels.
 """
 
 import csv
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io.files import suffix
+from safemargin.io.px import px_gapped
 from safemargin.io.reading.column_names import SHARES, STATUS
 from safemargin.io.reading.excel import excel_grids
+from safemargin.io.reading.found import read_all
 from safemargin.io.reading.grid import Cell, TextGrid, shown
+from safemargin.io.reading.options import ReadingOptions
 from safemargin.io.reading.table import ReadTable
 from safemargin.io.reading.texts import text_grid
 from safemargin.io.reading.write_typed import FOOTNOTE, GAPPED, TYPED, opaque_columns, typed_bytes, typed_grid
+from safemargin.io.scratch import scratch_folder
 
 MARK = "*"
-TEXTS, BOOKS = ("csv", "tsv", "txt"), ("xlsx",)
-DATABASE = "a database may hold other tables and deleted rows that state suppressed counts"
-LABELLED = "the labels and types of its columns cannot be written"
-AS_CSV = {
-    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), DATABASE),
-    **dict.fromkeys((".dta", ".sav"), LABELLED),
-    ".px": "its notes may state suppressed counts",
-    **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods"), "of workbooks, only .xlsx is written"),
-}
+BY_LABELS = "rows sorted by their labels"
+TEXTS, BOOKS, CUBES = ("csv", "tsv", "txt"), ("xlsx",), ("px",)
+AS_CSV = dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods"), "of workbooks, only .xlsx is written")
 """By format, why a table is written as CSV alone."""
+Keys = Sequence[tuple[int, ...]]
+"""By which the rows of a table are sorted: a key for every cell."""
 
 
 def can_write_back(read: ReadTable) -> bool:
     """Whether a table can be written in the form in which it was read."""
-    return read.form.path is not None and read.form.kind in (*TEXTS, *BOOKS, *TYPED) and not read.form.is_tidy
+    kind = read.form.kind
+    return read.form.path is not None and (kind in CUBES or kind in (*TEXTS, *BOOKS, *TYPED) and not read.form.is_tidy)
 
 
 def is_typed(path: Path) -> bool:
@@ -44,19 +45,36 @@ def is_typed(path: Path) -> bool:
     return suffix(path).lstrip(".") in TYPED
 
 
-def tidy_back(path: Path, names: Collection[str], count: str, hidden: Collection[int]) -> tuple[str, bytes]:
+def tidy_back(
+    path: Path, names: Collection[str], count: str, hidden: Collection[int], keys: Keys | None = None
+) -> tuple[str, bytes]:
     """A tidy table in its own format: its axes `names`, its counts, and gaps at the rows `hidden`, from 0 on."""
     grid = _typed_grid(path)
     column = [shown(name) for name in grid.rows[0]].index(count)
     counted = {(row, column) for row in range(1, len(grid.rows))}
     known = {*names, *(name for name in map(shown, grid.rows[0]) if name.lower() in STATUS), count}
     others = {place for place, name in enumerate(grid.rows[0]) if shown(name) not in known}  # such as costs
-    return _typed_back(path, grid, counted, {(row + 1, column) for row in hidden}, names, others)
+    order = None if keys is None else _sorted_rows([(row + 1, column) for row in range(len(keys))], keys, grid)
+    return _typed_back(path, grid, counted, {(row + 1, column) for row in hidden}, names, others, order)
 
 
-def _typed_grid(path: Path) -> TextGrid:
-    if (grid := typed_grid(path, suffix(path).lstrip("."))) is None:
-        raise InputError(f"{path}: JSON-stat cannot be written with gaps; save it as CSV")
+def _sorted_rows(spots: Sequence[tuple[int, int]], keys: Keys, grid: TextGrid) -> list[int]:
+    """All rows of a grid in the order of the keys of their cells; rows without a count stay where they are."""
+    key_of: dict[int, tuple[int, ...]] = {}
+    for (row, _), key in zip(spots, keys, strict=True):
+        if key_of.setdefault(row, key) != key:
+            raise InputError("a row holds counts of several categories, and its place bounds a suppressed one")
+    if len(set(key_of.values())) < len(key_of):
+        raise InputError("several rows have the same labels, and their order bounds suppressed counts")
+    order = list(range(len(grid.rows)))
+    for slot, row in zip(sorted(key_of), sorted(key_of, key=key_of.__getitem__), strict=True):
+        order[slot] = row
+    return order
+
+
+def _typed_grid(path: Path, sheet: str = "") -> TextGrid:
+    if (grid := typed_grid(path, suffix(path).lstrip("."), sheet)) is None:
+        raise InputError(f"{path}: cannot be written with gaps; save it as CSV")
     return grid
 
 
@@ -67,6 +85,7 @@ def _typed_back(
     hidden: set[tuple[int, int]],
     axes: Collection[str],
     others: Collection[int] = (),
+    order: Sequence[int] | None = None,
 ) -> tuple[str, bytes]:
     """A file with types: null for every gap, for columns in `others`, and for what may state a suppressed count."""
     rows, first = [list(row) for row in grid.rows], min(row for row, _ in counted)
@@ -84,25 +103,31 @@ def _typed_back(
     fractions = {
         column for row in rows[first:] for column, cell in enumerate(row) if isinstance(cell, Decimal) and cell % 1
     }
-    for column in (opaque_columns(path, kind) | fractions | {*others}) & {*range(grid.width)} - kept:
+    for column in (opaque_columns(path, kind, grid) | fractions | {*others}) & {*range(grid.width)} - kept:
         for row in range(first, len(rows)):
             rows[row][column] = None
     _remove_others(rows, counted, kept)
-    return f"{path.name.split('.')[0]}-suppressed.{kind}", typed_bytes(path, kind, grid, rows)
+    return f"{path.name.split('.')[0]}-suppressed.{kind}", typed_bytes(path, kind, grid, rows, order)
 
 
-def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
-    """The name and the content of a file like the one that was read, with gaps at the rows `hidden` of its cells."""
+def write_back(read: ReadTable, hidden: Collection[int], keys: Keys | None = None) -> tuple[str, bytes]:
+    """The name and the content of a file like the one that was read, with gaps at the rows `hidden` of its cells.
+
+    With a key for every cell, rows are sorted by the keys of their cells.
+    """
     form, places = read.form, read.places
     if form.path is None or places is None:
         raise InputError(f"{read.name}: has no file to be written like")
+    if form.kind in CUBES:
+        lost = {int(places[row, 0]) - 1: str(read.cells.lower[row]) for row in hidden}
+        return f"{form.path.name.split('.')[0]}-suppressed.{form.kind}", px_gapped(form.path, lost)
     if form.kind in TYPED:
-        grid = _typed_grid(form.path)
+        grid = _typed_grid(form.path, form.sheet)
         at = {line: number for number, line in enumerate(grid.lines)}
         spots = [(at[line], column) for line, column in places.tolist()]
-        return _typed_back(
-            form.path, grid, set(spots), {spots[row] for row in hidden}, [axis.name for axis in read.axes]
-        )
+        axes = [axis.name for axis in read.axes]
+        order = None if keys is None else _sorted_rows(spots, keys, grid)
+        return _typed_back(form.path, grid, set(spots), {spots[row] for row in hidden}, axes, order=order)
     if form.kind in BOOKS:
         grid = excel_grids(form.path, form.sheet)[0]
     else:
@@ -116,9 +141,23 @@ def write_back(read: ReadTable, hidden: Collection[int]) -> tuple[str, bytes]:
     for row, line in enumerate(grid.lines):
         while line in grid.short and rows[row] and rows[row][-1] is None:
             rows[row].pop()  # a header of R has one field less than its rows
-    rows += [[], [FOOTNOTE]]
+    if keys is not None:
+        spots = [(at_line[int(line)], int(column)) for line, column in places.tolist()]
+        rows = [rows[row] for row in _sorted_rows(spots, keys, grid)]
+        rows += [[], [FOOTNOTE], [BY_LABELS]]
+    else:
+        rows += [[], [FOOTNOTE]]
     name = f"{form.path.name.split('.')[0]}-suppressed.{form.kind}"
     return name, (_workbook(rows, grid) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
+
+
+def read_again(name: str, content: bytes, read: ReadTable, reading: ReadingOptions) -> ReadTable:
+    """What was written, as `read` was read."""
+    with scratch_folder() as folder:
+        written = folder / name
+        written.write_bytes(content)
+        (again,) = read_all([written], count=read.form.counts or "count", reading=reading)
+        return again
 
 
 def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]], kept: Collection[int] = ()) -> None:

@@ -1,12 +1,14 @@
-"""Parquet, Arrow and JSON with gaps: the columns, types and rows of the file that was read, and null for each gap.
+"""Formats with types, with gaps: the columns, types and rows of the file that was read, and null for each gap.
 
-JSON has no place for a footnote. A column of statuses, where there is one, says `suppressed`. Of a JSON object only the
-table is written: what stands beside it may state what is suppressed.
+JSON has no place for a footnote. A column of statuses, where there is one, says `suppressed`. Of a JSON object, or of a
+database, only the table is written: what stands beside it may state what is suppressed. What was written is read again,
+and holds what it should and nothing else, or is not returned.
 """
 
 import io
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,23 @@ from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, literal, open_memory, open_parquet
 from safemargin.io.files import parse_json, read_text
 from safemargin.io.reading.grid import Cell, TextGrid, cleaned, shown
-from safemargin.io.reading.typed import NUMERIC, json_grids, source_grid
+from safemargin.io.reading.typed import NUMERIC, json_grids, source_grid, sqlite_grids, statistics_grids
+from safemargin.io.reading.write_database import byte_columns, sqlite_bytes
+from safemargin.io.reading.write_statistics import statistics_bytes
 from safemargin.io.rows import quoted
 from safemargin.io.scratch import scratch_folder
+from safemargin.io.sqlite import table_names
 
 ARROWS, JSONS, LINES = ("arrow", "feather", "ipc"), ("json", "jsonl", "ndjson"), ("jsonl", "ndjson")
-TYPED = ("parquet", *ARROWS, *JSONS)
+DATABASES, STATISTICS = ("sqlite", "sqlite3", "db"), ("sav", "dta")
+TYPED = ("parquet", *ARROWS, *JSONS, *DATABASES, *STATISTICS)
 GAPPED = "suppressed"
 FOOTNOTE = "* suppressed, so that no small count can be inferred"
 ROW = "(row)"
 SIMPLE = frozenset(("VARCHAR", "BOOLEAN", "DATE", "TIME", "UUID"))
 """Types of columns, beside numbers and timestamps, that are written; another one may hold anything."""
+Changes = dict[tuple[int, int], Cell]
+"""By row and column of a grid, what stands there from now on."""
 Spot = tuple[Any, Any]
 """What holds a value of a JSON file, and its key or place in it."""
 
@@ -37,8 +45,13 @@ def typed_source(path: Path, kind: str) -> DuckSource:
     return open_memory(import_module("pyarrow.feather").read_table(str(path)), str(path))
 
 
-def typed_grid(path: Path, kind: str) -> TextGrid | None:
+def typed_grid(path: Path, kind: str, sheet: str = "") -> TextGrid | None:
     """The cells of a file; None for a form of JSON that is not written."""
+    if kind in DATABASES:
+        grids = sqlite_grids(path, sheet)
+        return replace(grids[0], sheet=sheet or table_names(path)[0]) if len(grids) == 1 else None
+    if kind in STATISTICS:
+        return statistics_grids(path)[0]
     if kind not in JSONS:
         return source_grid(typed_source(path, kind))
     value = None if kind in LINES else parse_json(read_text(path), path)
@@ -46,23 +59,36 @@ def typed_grid(path: Path, kind: str) -> TextGrid | None:
     return None if is_cube else json_grids(path)[0]
 
 
-def typed_bytes(path: Path, kind: str, grid: TextGrid, rows: Sequence[Sequence[Cell]]) -> bytes:
-    """The file with other `rows`: what differs from the `grid` is null, or the word of a status."""
+def typed_bytes(
+    path: Path, kind: str, grid: TextGrid, rows: Sequence[Sequence[Cell]], order: Sequence[int] | None = None
+) -> bytes:
+    """The file with other `rows`: what differs from the `grid` is null, or the word of a status.
+
+    With an `order`, rows are written in it; the row of names comes first.
+    """
     changes = {
         (r, c): new
         for r, row in enumerate(rows)
         for c, new in enumerate(row)
         if new != grid.rows[r][c] or isinstance(new, str) != isinstance(grid.rows[r][c], str)
     }
-    content = _json(path, kind, grid, changes) if kind in JSONS else _columns(path, kind, grid, changes)
+    order = list(range(len(rows))) if order is None else order
+    if kind in JSONS:
+        content = _json(path, kind, grid, changes, order)
+    elif kind in DATABASES:
+        content = sqlite_bytes(path, grid, changes, order, FOOTNOTE.removeprefix("* "))
+    elif kind in STATISTICS:
+        content = statistics_bytes(path, kind, changes, order, GAPPED)
+    else:
+        content = _columns(path, kind, grid, changes, order)
     with scratch_folder() as folder:
         written = folder / f"table.{kind}"
         written.write_bytes(content)
         try:
-            again = typed_grid(written, kind)
+            again = typed_grid(written, kind, grid.sheet)
         except InputError:
             again = None
-    if again is None or not _is_alike(again.rows, rows):
+    if again is None or not _is_alike(again.rows, [rows[row] for row in order]):
         raise InputError(f"{path}: cannot be written with gaps; save it as CSV")
     return content
 
@@ -74,7 +100,7 @@ def _is_alike(written: Sequence[Sequence[Cell]], rows: Sequence[Sequence[Cell]])
     return len(one) == len(other) and one == other
 
 
-def _columns(path: Path, kind: str, grid: TextGrid, changes: dict[tuple[int, int], Cell]) -> bytes:
+def _columns(path: Path, kind: str, grid: TextGrid, changes: Changes, order: Sequence[int]) -> bytes:
     source = typed_source(path, kind)
     with source.connected() as database:
         database.execute("set preserve_insertion_order = true")
@@ -92,7 +118,7 @@ def _columns(path: Path, kind: str, grid: TextGrid, changes: dict[tuple[int, int
             wanted.append(f"{text} as {quoted(name)}")
         query = (
             f"select {', '.join(wanted)} from (select *, row_number() over () as {quoted(ROW)} from {source.scan}) "
-            f"order by {quoted(ROW)}"
+            f"order by list_position({list(order[1:])}, {quoted(ROW)})"
         )
         if kind != "parquet":
             content = io.BytesIO()
@@ -106,9 +132,11 @@ def _columns(path: Path, kind: str, grid: TextGrid, changes: dict[tuple[int, int
             return written.read_bytes()
 
 
-def opaque_columns(path: Path, kind: str) -> set[int]:
+def opaque_columns(path: Path, kind: str, grid: TextGrid) -> set[int]:
     """Columns of lists, structures or bytes, which may hold anything."""
-    if kind in JSONS:
+    if kind in DATABASES:
+        return byte_columns(path, grid.sheet)
+    if kind in (*JSONS, *STATISTICS):
         return set()
     source = typed_source(path, kind)
     with source.connected() as database:
@@ -120,7 +148,7 @@ def opaque_columns(path: Path, kind: str) -> set[int]:
     }
 
 
-def _json(path: Path, kind: str, grid: TextGrid, changes: dict[tuple[int, int], Cell]) -> bytes:
+def _json(path: Path, kind: str, grid: TextGrid, changes: Changes, order: Sequence[int]) -> bytes:
     text = read_text(path)
     if kind in LINES:
         value: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -130,10 +158,31 @@ def _json(path: Path, kind: str, grid: TextGrid, changes: dict[tuple[int, int], 
     for (r, c), new in changes.items():
         holder, key = spot(r, c)
         holder[key] = True if isinstance(holder[key], bool) and new is not None else new
+    if order != list(range(len(order))):
+        value = _reordered(path, value, order)
     if kind in LINES:
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in value).encode()
     indent = 2 if "\n" in text.strip() else None
     return (json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode()
+
+
+def _reordered(path: Path, value: Any, order: Sequence[int]) -> Any:
+    """The rows of a document in another order; `order` counts the row of names, which a list of lists has too."""
+    if isinstance(value, list):
+        first = 0 if isinstance(value[0], list) else 1
+        return [value[row - first] for row in order[first:]]
+    lists = [part for part in value.values() if isinstance(part, list)]
+    if set(value) >= {"columns", "data"}:
+        index = value.get("index")
+        moved = {"data": [value["data"][row - 1] for row in order[1:]]}
+        if index is not None and index != list(range(len(index))):
+            moved["index"] = [index[row - 1] for row in order[1:]]
+        return {**value, **moved}
+    if len(lists) == len(value) and len({len(part) for part in lists}) == 1 and len(lists[0]) == len(order) - 1:
+        return {name: [part[row - 1] for row in order[1:]] for name, part in value.items()}  # columns by name
+    if len(value) == 1 and lists:
+        return {name: _reordered(path, part, order) for name, part in value.items()}
+    raise InputError(f"{path}: its rows cannot be sorted by their labels, and their order bounds suppressed counts")
 
 
 def _form(path: Path, grid: TextGrid, value: Any) -> tuple[Any, Callable[[int, int], Spot]]:

@@ -15,7 +15,7 @@ import numpy as np
 from safemargin.core import BoolArray, FloatArray, IntArray, PublishedTable
 from safemargin.guarantees import GroupBelief, chances_outside, one_count_suffices
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
-from safemargin.release.decide.split import Split, covers_everybody
+from safemargin.release.decide.split import AxisPartition, covers_everybody
 
 
 def largest_posterior(case: Case, method: PublishingMethod, tables: Tables) -> float:
@@ -43,7 +43,7 @@ class _Axis:
 
     case: Case
     method: PublishingMethod
-    split: Split
+    split: AxisPartition
     table: PublishedTable | None
     totals: IntArray | None
     option: int

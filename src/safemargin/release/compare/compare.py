@@ -112,7 +112,7 @@ def compare(
     draws: int = DRAWS,
     seed: int | None = 0,
     progress: Progress = no_progress,
-    **said: Any,
+    **overrides: Any,
 ) -> Comparison:
     """Measure ways to publish `data` on the data themselves: what each costs and what it discloses.
 
@@ -120,7 +120,7 @@ def compare(
     what onlookers can infer is taken from the first. Noise of differential privacy is always fresh; `seed` is for
     record keys, and None makes those fresh as well. Nothing is published.
     """
-    project, source = project_of(data, said)
+    project, source = project_of(data, overrides)
     progress("reading")
     inputs = read_inputs(project, source)
     comparison = measure(

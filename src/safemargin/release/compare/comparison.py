@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from safemargin.core import Guarantee, Target
-from safemargin.guarantees import COLUMNS, side_by_side
-from safemargin.guarantees import document as guarantee_document
+from safemargin.guarantees import COLUMNS, document as guarantee_document, side_by_side
 from safemargin.ui import (
     FAMILY_COLOURS,
     FAMILY_SHAPES,

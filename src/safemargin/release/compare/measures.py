@@ -9,7 +9,7 @@ from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
 from safemargin.release.compare.comparison import Binding, CountWithInterval, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
-from safemargin.release.decide.split import Split, irregular
+from safemargin.release.decide.split import AxisPartition, irregular
 
 
 def people_in(findings: Iterable[Finding], table: Table) -> int:
@@ -79,7 +79,7 @@ def _shown(table: PublishedTable) -> tuple[FloatArray, BoolArray]:
 
 
 def _read_axis(
-    table: PublishedTable | None, split: Split, totals: FloatArray
+    table: PublishedTable | None, split: AxisPartition, totals: FloatArray
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
     people = split.people.astype(float)
     if table is None:

@@ -27,7 +27,7 @@ from safemargin.core import (
 )
 from safemargin.guarantees import noise_likelihood
 from safemargin.release.decide.protect import by_size
-from safemargin.release.decide.split import Split, covers_everybody, population, unmerged_split
+from safemargin.release.decide.split import AxisPartition, covers_everybody, population, unmerged_split
 from safemargin.samplers import SIMULATED, Geometric, PTable, noise_of, reference_ptable, request, simulated_keys
 
 Tables = tuple[PublishedTable, ...]
@@ -52,7 +52,7 @@ class Case:
     seed: int | None = 0
 
     @cached_property
-    def splits(self) -> tuple[Split, ...]:
+    def splits(self) -> tuple[AxisPartition, ...]:
         """Every axis as it is."""
         return tuple(unmerged_split(self.table, name) for name in self.table.schema.names)
 

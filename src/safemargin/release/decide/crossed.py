@@ -19,7 +19,7 @@ import numpy as np
 from safemargin.bounds import Exposed, Proof, hull, suspects
 from safemargin.core import JOINER, BoolArray, Group, IntArray, Limits, PublishedTable, Table, label, printed
 from safemargin.release.decide.hide import is_regular, next_cover
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.split import AxisPartition
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Version:
     `hidden` says which cells are suppressed, if any are.
     """
 
-    splits: tuple[Split, ...]
+    splits: tuple[AxisPartition, ...]
     counts: IntArray
     people: IntArray
     hidden: BoolArray | None = None
@@ -97,7 +97,7 @@ class Version:
         }
 
 
-def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
+def crossed_version(table: Table, splits: Sequence[AxisPartition]) -> Version:
     """Axes crossed as they are published by themselves."""
     names = tuple(split.axis.name for split in splits)
     shape = [len(split.groups) for split in splits]

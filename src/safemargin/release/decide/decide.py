@@ -23,25 +23,25 @@ from safemargin.core import (
 from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, exchange_sensitivity
 from safemargin.release.decide.earlier import remembered
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
 from safemargin.release.decide.protect import (
-    Cover,
+    AxisCoarsening,
+    add_complementary_suppression,
     by_size,
     hidden_by_roll,
     kinds_of,
     sensitive_groups,
     suppresses_single,
-    with_cover,
 )
 from safemargin.release.decide.rerun import (
-    Reasons,
+    ExplanationSearch,
     next_candidate,
     plainly_exposed,
 )
 from safemargin.release.decide.rule import Candidate, ReleaseRule, join
 from safemargin.release.decide.split import (
-    Split,
+    AxisPartition,
     covers_everybody,
     group_codes,
     irregular,
@@ -74,17 +74,19 @@ WITHOUT = "Publishing what was left after that"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A proof about a release; `rule` says whether it holds against an onlooker who knows the rule, and `is_plain` that
-    nothing is merged or omitted for its answers: then every table that agrees with the release leads to it.
+class ProofResult:
+    """A proof about a release, and against whom it holds.
+
+    `rule` says whether it holds against an onlooker who knows the rule. `data_independent` says that nothing is merged
+    or omitted for its answers: then every table that agrees with the release leads to it.
     """
 
     proof: Proof
     rule: bool = False
-    is_plain: bool = False
+    data_independent: bool = False
     tables: tuple[Tally, ...] = field(default=(), compare=False)
     """The witnesses of the proof, as counts by profile."""
-    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
 
     @property
@@ -93,15 +95,17 @@ class Shown:
         return max(len(self.tables), 1) if self.rule else 0
 
 
-def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress, insist: bool = True) -> Shown:
+def prove(
+    rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress, insist: bool = True
+) -> ProofResult:
     """Whether the candidate is safe against every onlooker, with a proof that fails or the one that says most.
 
     With `insist`, it must be shown against those who know the rule, too, where that is possible at all.
     """
     plain = plainly_exposed(rule, candidate)
     if plain.exposed:
-        return Shown(plain)
-    reasons = Reasons(rule, candidate, progress)
+        return ProofResult(plain)
+    reasons = ExplanationSearch(rule, candidate, progress)
     names, watching = rule.table.schema.names, rule.onlookers
     # Noised counts say something to whoever reruns the program, too: only their epsilon covers that.
     is_public = not (rule.slack or rule.protect == "noise" or any(split.is_noised for split in candidate.splits))
@@ -117,16 +121,16 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
             rule.unexplained[key] = failed[0] if failed else replace(shown[0].proof, undecided=1)
         # Facts and earlier releases may leave no answers that explain it, and nothing coarser would.
         if insist and not any(onlooker.past or onlooker.facts for onlooker in watching):
-            return Shown(rule.unexplained[key])
+            return ProofResult(rule.unexplained[key])
     proof = prove_counts(rule.table, candidate, watching, rule.limits, progress=progress)
     tables: tuple[Tally, ...] = ()
     if proof.holds and is_public and is_joint:
-        known = build_system(candidate.tables(rule.table), watching[0])
-        same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
-        tables = listed_tables(same or only_table(known), known, rule.table.schema)
+        system = build_system(candidate.tables(rule.table), watching[0])
+        same = [counts for counts in proof.tables if counts.shape == system.low.shape and system.admits(counts)]
+        tables = listed_tables(same or only_table(system), system, rule.table.schema)
     # If nothing is merged for its answers, every table that agrees with the release leads to it.
     is_shown = is_public and proof.holds and not reasons.blocks and _is_whole(rule, proof)
-    return Shown(proof, is_shown, not reasons.blocks, tables)
+    return ProofResult(proof, is_shown, not reasons.blocks, tables)
 
 
 def _is_whole(rule: ReleaseRule, proof: Proof) -> bool:
@@ -134,7 +138,9 @@ def _is_whole(rule: ReleaseRule, proof: Proof) -> bool:
     return proof.linear == 0 and (not rule.pasts or TOGETHER in proof.checked)
 
 
-def prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
+def prove_with_reasons(
+    rule: ReleaseRule, reasons: ExplanationSearch, onlooker: Onlooker, progress: Progress
+) -> ProofResult:
     """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
     limits, tables = replace(rule.limits, hypothetical=True, allow_linear=False), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
@@ -144,8 +150,8 @@ def prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, 
         assumed = (*(table for table in tables if table.axes not in said), *answers.tables)
         try:
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
-            known = build_system(assumed, onlooker)
-            proof = certify(known, limits, progress)
+            system = build_system(assumed, onlooker)
+            proof = certify(system, limits, progress)
             if onlooker.past is not None and proof.holds:
                 past, made = onlooker.past, answers.tables
                 proof = join(proof, certify_with_earlier(tables, past, limits, progress=progress, assumed=made))
@@ -154,18 +160,18 @@ def prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, 
         except ContradictionError:  # votes of single axes that nobody can cast together
             continue
         # Where sums decide every cell, no table was searched for: the certificate carries one all the same.
-        fitting = (proof.tables or only_table(known) or any_table(known)) if proof.holds else ()
-        listed = listed_tables(fitting, known, rule.table.schema)
+        fitting = (proof.tables or only_table(system) or any_table(system)) if proof.holds else ()
+        listed = listed_tables(fitting, system, rule.table.schema)
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
         if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
-            return Shown(proof, True, tables=listed, parts=parts)
+            return ProofResult(proof, True, tables=listed, shared_sums=parts)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
-    return Shown(failed)
+    return ProofResult(failed)
 
 
-def _unexplained(rule: ReleaseRule, reasons: Reasons) -> tuple[Exposed, ...]:
+def _unexplained(rule: ReleaseRule, reasons: ExplanationSearch) -> tuple[Exposed, ...]:
     """The blocks that no answers within the target explain, as cells; all of them if each could be explained alone."""
     names = rule.table.schema.names
     empty = [place for place, triggers in zip(reasons.blocks, reasons.triggers, strict=True) if not triggers]
@@ -189,7 +195,7 @@ def decide(
 
 
 def plan_of(
-    rule: ReleaseRule, target: Target, candidate: Candidate, shown: Shown, refused: Sequence[Refusal] = ()
+    rule: ReleaseRule, target: Target, candidate: Candidate, shown: ProofResult, refused: Sequence[Refusal] = ()
 ) -> Plan:
     """The plan of a candidate and what was shown of it, with the releases that were refused before."""
     table, watching, limits, protect = rule.table, rule.onlookers, rule.limits, rule.protect
@@ -213,8 +219,8 @@ def plan_of(
         exposed_people=people,
         witness=proof.tables,
         tables=shown.tables,
-        parts=shown.parts,
-        is_plain=shown.is_plain,
+        shared_sums=shown.shared_sums,
+        data_independent=shown.data_independent,
         notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
 
@@ -254,7 +260,7 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
         check_noise(table.schema, axes, covers_everybody(table), target)
     # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
     # epsilon of the choice does not cover.
-    lot = Lot(choice_epsilon(axes, target.epsilon_max))
+    lot = RandomisedSelection(choice_epsilon(axes, target.epsilon_max))
     covers = []
     for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
         sensitive = sensitive_groups(split, limits.sensitive)
@@ -263,12 +269,12 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
         always = sensitive
         if hides:
             others = hidden_by_roll(table, sized, axis, limits.kappa) if table.knows_composition else frozenset()
-            always = with_cover(split, sensitive | others)
-        covers.append(Cover(split, limits.strict, kinds, hides, always, sensitive))
+            always = add_complementary_suppression(split, sensitive | others)
+        covers.append(AxisCoarsening(split, limits.strict, kinds, hides, always, sensitive))
     return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
 
 
-def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
+def by_reach(table: Table, splits: Sequence[AxisPartition]) -> list[AxisPartition]:
     """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
     exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
     roll = table.people(table.schema.names)
@@ -277,7 +283,7 @@ def by_reach(table: Table, splits: Sequence[Split]) -> list[Split]:
     return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]
 
 
-def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
+def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, ProofResult, list[Refusal]]:
     """Cut axes further up until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
     candidate = rule.first()
@@ -316,10 +322,10 @@ def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, lis
 def _rather_plain(
     rule: ReleaseRule,
     finest: Candidate | None,
-    found: tuple[Candidate, Shown],
+    found: tuple[Candidate, ProofResult],
     refused: list[Refusal],
     progress: Progress,
-) -> tuple[Candidate, Shown, list[Refusal]]:
+) -> tuple[Candidate, ProofResult, list[Refusal]]:
     """What was found; but not the total alone where a finer release is safe and only could not be explained.
 
     The certificate then says that the rule is not shown: whoever wants it shown merges (`protect = "merge"`).
@@ -333,7 +339,7 @@ def _rather_plain(
 
 def _search_plain(
     rule: ReleaseRule, candidate: Candidate, refused: list[Refusal], progress: Progress
-) -> tuple[Candidate, Shown] | None:
+) -> tuple[Candidate, ProofResult] | None:
     """The same without answers that explain the release: every step follows a cell that is disclosed or undecided."""
     for _ in range(PLAIN_STEPS):
         shown = prove(rule, candidate, progress, insist=False)
@@ -348,7 +354,7 @@ def _search_plain(
     return None
 
 
-def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:
+def _irregular(table: Table, plain: Sequence[AxisPartition], limits: Limits) -> tuple[tuple[Decision, ...], int]:
     """Categories outside the target before anything is done, and how many people are in one of them (Thm. 7)."""
     decisions = []
     inside = []
@@ -370,7 +376,7 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
     return tuple(decisions), int(roll.counts[exposed].sum())
 
 
-def _decisions(table: Table, split: Split, budget: NoiseBudget | None) -> list[Decision]:
+def _decisions(table: Table, split: AxisPartition, budget: NoiseBudget | None) -> list[Decision]:
     decisions = []
     epsilon = budget.epsilon if budget else None
     if split.axis.epsilon is not None:

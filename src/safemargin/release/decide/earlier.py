@@ -6,10 +6,12 @@ import numpy as np
 
 from safemargin.bounds import CountedGroups, Exposed, Side, differences, refuted_by_totals, sides_of_totals, totals_of
 from safemargin.core import Limits, Past, PublishedTable
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.split import AxisPartition
 
 
-def by_subtraction(split: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
+def by_subtraction(
+    split: AxisPartition, past: Past, options: Sequence[str], limits: Limits, slack: int
+) -> list[Exposed]:
     """Who came or went since, as differences of groups from an earlier release disclose them, the largest first."""
     parts: CountedGroups = [(group, split.counts(group)) for group in split.groups]
     exposed = differences(split.axis.name, parts, options, past, limits, slack)[0] if split.is_published else []

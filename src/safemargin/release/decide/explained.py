@@ -18,12 +18,12 @@ import numpy as np
 
 from safemargin.bounds import Proof, build_system
 from safemargin.core import IntArray, Progress, Tally
-from safemargin.release.decide.decide import Shown, prove_with_reasons
+from safemargin.release.decide.decide import ProofResult, prove_with_reasons
 from safemargin.release.decide.hide import dealt
 from safemargin.release.decide.possible_tables import only_table, votes_by_axis
-from safemargin.release.decide.rerun import Reasons
+from safemargin.release.decide.rerun import ExplanationSearch
 from safemargin.release.decide.rule import Candidate, ReleaseRule
-from safemargin.release.decide.split import GroupBlock, Split
+from safemargin.release.decide.split import AxisPartition, GroupBlock
 from safemargin.release.witnesses import listed_tables
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MOST_TUPLES = 16
 Block = tuple[int, GroupBlock]
 
 
-class QuestionReasons(Reasons):
+class QuestionExplanationSearch(ExplanationSearch):
     """Reasons in one question for some of the blocks that all questions share."""
 
     def __init__(self, rule: ReleaseRule, candidate: Candidate, blocks: Sequence[Block], progress: Progress) -> None:
@@ -64,7 +64,7 @@ class QuestionReasons(Reasons):
 
 def explained(
     rule: "CommonRule", candidate: "CommonCandidate", proofs: Sequence[Proof], progress: Progress
-) -> tuple[Shown, ...] | None:
+) -> tuple[ProofResult, ...] | None:
     """What is shown of every question against somebody who knows the rule; nothing where it is not shown."""
     for own in rule.rules:
         names = own.table.schema.names
@@ -102,11 +102,13 @@ def _hides_for_answers(rule: "CommonRule", candidate: "CommonCandidate") -> bool
     )
 
 
-def _plain(rule: ReleaseRule, candidate: Candidate, proof: Proof, is_plain: bool) -> Shown:
+def _plain(rule: ReleaseRule, candidate: Candidate, proof: Proof, data_independent: bool) -> ProofResult:
     """A question that explains nothing: all its tables that agree with the release are possible."""
-    known = build_system(candidate.tables(rule.table), rule.onlookers[0])
-    same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
-    return Shown(proof, True, is_plain, listed_tables(same or only_table(known), known, rule.table.schema))
+    system = build_system(candidate.tables(rule.table), rule.onlookers[0])
+    same = [counts for counts in proof.tables if counts.shape == system.low.shape and system.admits(counts)]
+    return ProofResult(
+        proof, True, data_independent, listed_tables(same or only_table(system), system, rule.table.schema)
+    )
 
 
 def _public(candidate: Candidate) -> Candidate:
@@ -114,7 +116,7 @@ def _public(candidate: Candidate) -> Candidate:
     return replace(candidate, splits=tuple(map(_dealt, candidate.splits)))
 
 
-def _dealt(split: Split) -> Split:
+def _dealt(split: AxisPartition) -> AxisPartition:
     votes = np.zeros_like(split.votes)
     for group in split.groups:
         codes = sorted(split.axis.index[category] for category in group)
@@ -126,11 +128,11 @@ def _dealt(split: Split) -> Split:
 
 def _assigned(
     rule: "CommonRule", public: Sequence[Candidate], blocks: Sequence[Block], progress: Progress
-) -> dict[int, Shown] | None:
+) -> dict[int, ProofResult] | None:
     """A question for every block, with what is shown of the questions that explain any."""
     ranked = [_ranked(rule, public, axis, block) for axis, block in blocks]
     place = [0] * len(blocks)
-    found: dict[object, Shown] = {}
+    found: dict[object, ProofResult] = {}
     for _ in range(MOST_ATTEMPTS):
         if any(at >= len(questions) for at, questions in zip(place, ranked, strict=True)):
             return None
@@ -162,20 +164,20 @@ def _ranked(rule: "CommonRule", public: Sequence[Candidate], axis: int, block: G
     return sorted(nearest, key=lambda question: (-nearest[question], question))[:MOST_QUESTIONS]
 
 
-def _explain(rule: ReleaseRule, candidate: Candidate, blocks: Sequence[Block], progress: Progress) -> Shown:
+def _explain(rule: ReleaseRule, candidate: Candidate, blocks: Sequence[Block], progress: Progress) -> ProofResult:
     """The weakest proof over all onlookers, or the first that fails."""
     shown = []
     for onlooker in rule.onlookers:
-        reasons = QuestionReasons(rule, candidate, blocks, progress)
+        reasons = QuestionExplanationSearch(rule, candidate, blocks, progress)
         if not all(reasons.triggers):
-            return Shown(Proof((), {}, undecided=1))
+            return ProofResult(Proof((), {}, undecided=1))
         shown.append(prove_with_reasons(rule, reasons, onlooker, progress))
         if not shown[-1].proof.holds:
             return shown[-1]
     return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
 
 
-def _tuples_lead_here(rule: "CommonRule", candidate: "CommonCandidate", shown: Sequence[Shown]) -> bool:
+def _tuples_lead_here(rule: "CommonRule", candidate: "CommonCandidate", shown: Sequence[ProofResult]) -> bool:
     """Run the rule on tuples of witnesses. Theory says that all lead here; they are run all the same."""
     rows = max(len(each.tables) for each in shown)
     for number in range(min(rows, MOST_TUPLES)):

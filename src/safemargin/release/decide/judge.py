@@ -43,7 +43,7 @@ from safemargin.core import (
 from safemargin.release.decide.readings import readings, shown_counts, shown_groups
 from safemargin.release.decide.rule import Candidate, join
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import Split, population, slack_of
+from safemargin.release.decide.split import AxisPartition, population, slack_of
 
 READINGS = "readings of totals that disagree"
 """What the certificate calls the number of ways in which sealed totals were reconciled."""
@@ -93,15 +93,15 @@ def _prove_reading(
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
-            known = build_system(tables, onlooker)
+            system = build_system(tables, onlooker)
             if any(split.flagged for split in candidate.splits):
-                proof = certify_pooled(known, tables, onlooker, limits, progress)
+                proof = certify_pooled(system, tables, onlooker, limits, progress)
             else:
-                proof = certify(known, limits, progress)
+                proof = certify(system, limits, progress)
             if len(tables) == 1:  # the total alone adds nothing to itself
                 proof = Proof((), proof.checked, tables=proof.tables, before=proof.exposed)
             elif proof.exposed and onlooker.facts:
-                proof = without_known(proof, known, tables[0], onlooker, limits)
+                proof = without_known(proof, system, tables[0], onlooker, limits)
         else:
             proof = certify_by_sizes(table, candidate.splits, limits)
         # Earlier releases only narrow what is possible, so a candidate that fails alone need not be tested with them.
@@ -124,7 +124,7 @@ FEW = 1_000
 """One of so many cells may be proved by a fractional table only; the certificate says how many are."""
 
 
-class Judge:
+class SafetyOracle:
     """Tests choices of margins on top of tables that are published anyhow, against every onlooker.
 
     More tables only narrow what is possible. So what discloses an answer does so with more (`exposed`), and what is
@@ -229,10 +229,10 @@ class Judge:
                     return Proof(exposed, {})
                 # Who knows more learns no less: the proof for a joint roll covers somebody without one.
                 watching = replace(onlooker, roll=onlooker_with_roll(self.table, "joint").roll)
-            known = build_system(tables, watching, slack)
-            proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
+            system = build_system(tables, watching, slack)
+            proof = certify(system, self.limits, quick=quick, most_linear=max(self.linear, system.size // FEW))
             if proof.exposed and onlooker.facts and not quick:
-                proof = without_known(proof, known, tables[0], watching, self.limits)
+                proof = without_known(proof, system, tables[0], watching, self.limits)
             if onlooker.past is not None and not proof.exposed and (quick or self.holds(proof)):
                 proof = join(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
             if not self.holds(proof):
@@ -272,7 +272,7 @@ MOST_CROSSED = 200_000
 """Combinations of groups of three axes or more that are looked at one by one."""
 
 
-def certify_by_sizes(table: Table, splits: Sequence[Split], limits: Limits) -> Proof:
+def certify_by_sizes(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> Proof:
     """The certificate against somebody who knows the sizes of groups at most, not who is in two of them.
 
     Each axis by itself is a system with a known roll. Of a cell of several axes the number of people is unknown, and
@@ -301,7 +301,7 @@ def certify_by_sizes(table: Table, splits: Sequence[Split], limits: Limits) -> P
     return Proof(tuple(exposed), {"groups and combinations": checked}, linear, undecided)
 
 
-def _crossed(table: Table, splits: Sequence[Split], limits: Limits) -> list[Exposed]:
+def _crossed(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> list[Exposed]:
     """Cells of several axes whose count is known to within tau, or whose share lies outside the limits."""
     totals = table.totals
     silent = int(table.people(()).counts.sum()) - int(totals.sum())
@@ -342,7 +342,7 @@ def _below(count: IntArray, others: IntArray, share: Fraction) -> BoolArray:
     return np.asarray(count * (share.denominator - share.numerator) < share.numerator * others)
 
 
-def without_known(proof: Proof, known: System, total: PublishedTable, onlooker: Onlooker, limits: Limits) -> Proof:
+def without_known(proof: Proof, system: System, total: PublishedTable, onlooker: Onlooker, limits: Limits) -> Proof:
     """The proof of a release without what was known before: cells that it narrows count, others do not.
 
     Section 9 of the release specification: what the total, the roll and the facts of the onlooker disclose by
@@ -352,44 +352,44 @@ def without_known(proof: Proof, known: System, total: PublishedTable, onlooker: 
     excused: list[tuple[BoolArray, BoolArray]] = []
     cells: list[Exposed] = []
     while proof.exposed:
-        fresh = [cell for cell in proof.exposed if not _is_unchanged(cell, known, before, limits)]
+        fresh = [cell for cell in proof.exposed if not _is_unchanged(cell, system, before, limits)]
         if fresh:
             return replace(proof, exposed=tuple(fresh))
         for cell in proof.exposed:
             options = np.arange(len(limits.floors)) == cell.option
-            excused.append((_members(cell, known), options))
+            excused.append((_members(cell, system), options))
         cells += proof.exposed
         # Deciding stops at the first cells that closed forms disclose, so the others are looked at again.
-        proof = certify(known, limits, excused=excused)
+        proof = certify(system, limits, excused=excused)
     return replace(proof, before=tuple(cells))
 
 
-def _members(cell: Exposed, known: System) -> BoolArray:
-    inside = np.ones(len(known.codes), dtype=bool)
+def _members(cell: Exposed, system: System) -> BoolArray:
+    inside = np.ones(len(system.codes), dtype=bool)
     for axis, names in cell.cell.items():
-        column = known.axes.index(axis)
+        column = system.axes.index(axis)
         chosen = {*names.split(JOINER), names}
-        inside &= np.array([name in chosen for name in known.categories[column]])[known.codes[:, column]]
+        inside &= np.array([name in chosen for name in system.categories[column]])[system.codes[:, column]]
     return inside
 
 
-def _is_unchanged(cell: Exposed, known: System, before: System, limits: Limits) -> bool:
+def _is_unchanged(cell: Exposed, system: System, before: System, limits: Limits) -> bool:
     """Whether a cell was disclosed before, and integer tables of the release attain both ends of its interval then."""
     least, most = before.listed_ends(*propagate(before))
     inside = _members(cell, before)
-    if cell.option >= len(known.options):  # a set of options: what is not shown to be unchanged counts
+    if cell.option >= len(system.options):  # a set of options: what is not shown to be unchanged counts
         return False
     if least[inside, cell.option].sum() == most[inside, cell.option].sum():
         return True  # it was known exactly: there is nothing to narrow
     ends = []
-    for system in (before, known):
-        cell_of = (~_members(cell, system)).astype(np.int64)
-        settled = settle(system, targets_of(system, cell_of, 2))
+    for either in (before, system):
+        cell_of = (~_members(cell, either)).astype(np.int64)
+        settled = settle(either, targets_of(either, cell_of, 2))
         option = cell.option
         ends.append((int(settled.lower[option]), int(settled.upper[option]), bool(settled.integer[option])))
     (lower, upper, _), (lower_now, upper_now, attained) = ends
     if not attained or (lower, upper) != (lower_now, upper_now):
         return False
-    low, high = np.zeros((1, len(known.options)), dtype=np.int64), np.full((1, len(known.options)), cell.people)
+    low, high = np.zeros((1, len(system.options)), dtype=np.int64), np.full((1, len(system.options)), cell.people)
     low[0, cell.option], high[0, cell.option] = lower, upper
     return bool(limits.verdicts(low, high, np.array([cell.people]))[0, cell.option] == 2)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import Group, IntArray, Limits, label
-from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks
+from safemargin.release.decide.split import SENSITIVE, AxisPartition, GroupBlock, blocks
 from safemargin.samplers import Geometric
 
 LOT = "drawn by lot, so that nobody can infer which groups needed noise"
@@ -25,7 +25,7 @@ Reach = Callable[[str, Group], int]
 
 
 @dataclass(frozen=True)
-class Lot:
+class RandomisedSelection:
     """Draws a reach for every group, once: a group that is looked at again has the same."""
 
     epsilon: float
@@ -39,7 +39,7 @@ class Lot:
         return self._drawn[axis, group]
 
 
-def drawn(split: Split, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> list[Unit]:
+def drawn(split: AxisPartition, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> list[Unit]:
     """The units of an axis in which some group is carried over a limit, or is noised `always`."""
     name = split.axis.name
     return [
@@ -53,7 +53,7 @@ def _holds(group: Group, always: Collection[Group]) -> bool:
     return any(part <= group for part in always)
 
 
-def units(split: Split) -> list[Unit]:
+def units(split: AxisPartition) -> list[Unit]:
     """The groups of an axis two by two, or a few more; a matter of the roll alone.
 
     No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the
@@ -72,7 +72,7 @@ def units(split: Split) -> list[Unit]:
     return grouped
 
 
-def room(split: Split, group: Group, limits: Limits) -> int:
+def room(split: AxisPartition, group: Group, limits: Limits) -> int:
     """How many answers have to change until a group is outside the limits; 0 if it is."""
     return int(rooms(split.counts(group)[None, :], np.array([split.size(group)]), limits)[0])
 
@@ -88,10 +88,10 @@ def rooms(counts: IntArray, people: IntArray, limits: Limits) -> IntArray:
     return np.where(regular, fewest + 1, 0)
 
 
-def _units(split: Split, block: GroupBlock) -> list[Unit]:
-    if not block.parts:
+def _units(split: AxisPartition, block: GroupBlock) -> list[Unit]:
+    if not block.children:
         return [block.groups]
-    pairs = [unit for part in block.parts for unit in _units(split, part)]
+    pairs = [unit for part in block.children for unit in _units(split, part)]
     alone = [unit for unit in pairs if len(unit) == 1]
     pairs = [unit for unit in pairs if len(unit) > 1]
     if len(alone) > 1 or not pairs:
@@ -102,11 +102,11 @@ def _units(split: Split, block: GroupBlock) -> list[Unit]:
     return pairs
 
 
-def _rank(split: Split, unit: Sequence[Group]) -> tuple[int, str]:
+def _rank(split: AxisPartition, unit: Sequence[Group]) -> tuple[int, str]:
     return sum(split.size(group) for group in unit), label(frozenset().union(*unit), split.axis.categories)
 
 
-def by_lot(split: Split, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> Split:
+def by_lot(split: AxisPartition, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> AxisPartition:
     """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
     units_drawn = drawn(split, limits, reach, always) if split.is_published else []
     chosen = frozenset(group for unit in units_drawn for group in unit)

@@ -9,10 +9,10 @@ from safemargin.bounds import Exposed, Proof
 from safemargin.core import SIGN, InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
 from safemargin.release.decide.crossed import Prove, Version, crossed_version, versions, with_cells_suppressed
 from safemargin.release.decide.earlier import earlier_words
-from safemargin.release.decide.judge import Judge
+from safemargin.release.decide.judge import SafetyOracle
 from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.search import TABLES_STEP, Choice, Margin, maximal
-from safemargin.release.decide.split import Split, population, unmerged_split
+from safemargin.release.decide.split import AxisPartition, population, unmerged_split
 from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 from safemargin.ui import plural
@@ -74,7 +74,7 @@ def maximise(
     limits = plan.target.limits(table.totals.tolist(), population(table), table.schema.options)
     splits = {name: _published(plan, table, name) for name in table.schema.names}
     base = Candidate(tuple(splits.values())).tables(table)
-    alone = Judge(table, base, (), watching, limits, plan.certificate.linear)
+    alone = SafetyOracle(table, base, (), watching, limits, plan.certificate.linear)
 
     def prove(version: Version) -> tuple[bool, Proof]:
         progress(f"{TABLES_STEP}: cells of {SIGN.join(version.axes)} to suppress")
@@ -93,7 +93,7 @@ def maximise(
         names = [entry.wanted.name for entry, level in zip(open_entries, choice, strict=True) if level]
         progress(f"{TABLES_STEP}: testing {', '.join(names)}")
 
-    judge = Judge(table, kept.tables(table), margins, watching, limits, plan.certificate.linear, report)
+    judge = SafetyOracle(table, kept.tables(table), margins, watching, limits, plan.certificate.linear, report)
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
     # The plan is certified, so the choice that publishes what the plan does needs no test.
     judge.safe.append(start)
@@ -141,7 +141,7 @@ def _changed(
     # Other tables need another witness: that of the plan need not agree with them.
     if proof is not None:
         # If all that was asked for is published as finely as its axes, every table that agrees leads to the release.
-        whole = plan.is_plain and not lost and all(margin.cells == margin.all_cells for margin in margins)
+        whole = plan.data_independent and not lost and all(margin.cells == margin.all_cells for margin in margins)
         rule = max(len(proof.tables), 1) if whole and plan.certificate.rule == "rerun" else 0
         certificate, witness = certificate_of(table, proof, plan.target, onlookers, rule), proof.tables
     else:  # why the tables are missing is not among what the reruns of single axes look at
@@ -158,14 +158,14 @@ def _changed(
         certificate=certificate,
         witness=witness,
         tables=plan.tables if proof is None else (),
-        parts=plan.parts if proof is None else (),
+        shared_sums=plan.shared_sums if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),
     )
 
 
-def _published(plan: Plan, table: Table, name: str) -> Split:
+def _published(plan: Plan, table: Table, name: str) -> AxisPartition:
     """An axis as the plan publishes it."""
     decisions = plan.axis(name)
     hidden = frozenset(d.group for d in decisions if d.action in (Action.NOISED, Action.SUPPRESSED))
@@ -173,7 +173,9 @@ def _published(plan: Plan, table: Table, name: str) -> Split:
     return replace(unmerged_split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
 
 
-def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Limits, prove: Prove | None) -> _Entry:
+def _entry(
+    table: Table, splits: Mapping[str, AxisPartition], wanted: Wanted, limits: Limits, prove: Prove | None
+) -> _Entry:
     is_single = len(wanted.axes) == 1
     for axis in wanted.axes:
         if not splits[axis].is_published:
@@ -265,7 +267,7 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
     return Rejected(finest.axes, finest.groups, refusal)
 
 
-def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
+def _rejected(judge: SafetyOracle, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
     """Whom each omitted margin would expose beside those that are published."""
     rejected = {}
     for entry, proof in _refused(judge, entries, best):
@@ -277,7 +279,7 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
     return rejected
 
 
-def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
+def _beside_earlier(judge: SafetyOracle, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
     """In words whom each omitted margin would expose beside earlier releases."""
     histories = [onlooker.past.axis for onlooker in judge.onlookers if onlooker.past is not None]
     reasons = {}
@@ -288,7 +290,7 @@ def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> di
     return reasons
 
 
-def _refused(judge: Judge, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
+def _refused(judge: SafetyOracle, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
     """Omitted margins, each with the test of publishing it beside those that are not, where one was made."""
     for index, entry in enumerate(entries):
         if best[index]:

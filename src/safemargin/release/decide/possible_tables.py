@@ -7,15 +7,15 @@ from safemargin.core import IntArray, Table, Tally
 from safemargin.release.decide.split import unmerged_split
 
 
-def any_table(known: System) -> list[IntArray]:
+def any_table(system: System) -> list[IntArray]:
     """A table that agrees with what is public, if a search finds one."""
-    table = some_table(known)
+    table = some_table(system)
     return [] if table is None else [table]
 
 
-def only_table(known: System) -> list[IntArray]:
+def only_table(system: System) -> list[IntArray]:
     """The table that alone agrees with what is public, as where all answered alike; it needs no search."""
-    least, most = propagate(known)
+    least, most = propagate(system)
     return [least] if (least == most).all() else []
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from safemargin.core import Group, IntArray, Limits, Table, group_sums
 from safemargin.release.decide.coarsen import Merging, coarsen
 from safemargin.release.decide.hide import is_regular, next_cover, suppressed
-from safemargin.release.decide.split import SENSITIVE, GroupBlock, Split, blocks, group_codes
+from safemargin.release.decide.split import SENSITIVE, AxisPartition, GroupBlock, blocks, group_codes
 
 Forced = Mapping[Group, str]
 """Blocks of an axis that are published as one although smaller ones are regular, each with the reason."""
@@ -31,12 +31,12 @@ FEW_GROUPS = 8
 """Groups of an axis below which two of them say more merged than suppressed: little else would be left."""
 
 
-def suppresses_single(split: Split) -> bool:
+def suppresses_single(split: AxisPartition) -> bool:
     """Whether `auto` suppresses single groups of an axis: many, without an order or areas. Reads the roll only."""
     return len(split.groups) >= FEW_GROUPS and not split.axis.ordered and split.axis.hierarchy is None
 
 
-def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
+def kinds_of(table: Table, splits: Sequence[AxisPartition]) -> list[dict[Group, str]]:
     """Per axis, and per group of it, the groups of other axes that hold nearly all of its people."""
     names = table.schema.names
     if not table.knows_composition:
@@ -63,7 +63,7 @@ def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
     return kinds
 
 
-def hidden_by_roll(table: Table, splits: Sequence[Split], axis: int, kappa: int) -> frozenset[Group]:
+def hidden_by_roll(table: Table, splits: Sequence[AxisPartition], axis: int, kappa: int) -> frozenset[Group]:
     """Groups of an axis to suppress because others would disclose the sum over fewer than `kappa` people.
 
     Where some groups of the axis lie wholly in one slice of another, that slice less these groups is the sum of the
@@ -96,13 +96,13 @@ def hidden_by_roll(table: Table, splits: Sequence[Split], axis: int, kappa: int)
     return frozenset(groups[code] for code in hidden) if len(hidden) < len(groups) else frozenset()
 
 
-def sensitive_groups(split: Split, sensitive: frozenset[tuple[str, str]]) -> frozenset[Group]:
+def sensitive_groups(split: AxisPartition, sensitive: frozenset[tuple[str, str]]) -> frozenset[Group]:
     """The groups of an axis that hold a sensitive category."""
     named = {category for axis, category in sensitive if axis == split.axis.name}
     return frozenset(group for group in split.groups if group & named)
 
 
-def with_cover(split: Split, hidden: frozenset[Group]) -> frozenset[Group]:
+def add_complementary_suppression(split: AxisPartition, hidden: frozenset[Group]) -> frozenset[Group]:
     """Groups to suppress, never one alone: the total less the others would be its count. Reads the roll only."""
     others = sorted((g for g in split.groups if g not in hidden), key=lambda g: (split.size(g), sorted(g)))
     if len(hidden) != 1 or not others:
@@ -111,7 +111,7 @@ def with_cover(split: Split, hidden: frozenset[Group]) -> frozenset[Group]:
     return hidden | {others[next_cover(sizes, split.size(*hidden))]}
 
 
-class Cover:
+class AxisCoarsening:
     """How one axis is published: a cut through its tree of blocks, for the votes that were cast or for any others.
 
     `split` has the groups that the roll alone leaves, `limits` are the strict ones of decisions. Whatever decides that
@@ -123,7 +123,7 @@ class Cover:
 
     def __init__(
         self,
-        split: Split,
+        split: AxisPartition,
         limits: Limits,
         kinds: Mapping[Group, str] = MappingProxyType({}),
         hides: bool = False,
@@ -139,8 +139,8 @@ class Cover:
         while waiting:
             block = waiting.pop()
             self._nodes.append(block)
-            self.parents |= {part.whole: block for part in block.parts}
-            waiting += block.parts
+            self.parents |= {part.whole: block for part in block.children}
+            waiting += block.children
         self._nodes.reverse()
         order = {group: number for number, group in enumerate(self.tree.groups)}
         # A block holds neighbours in the order of the tree, so its counts are a difference of two running sums.
@@ -152,10 +152,13 @@ class Cover:
         self._starts = np.searchsorted(leaf_of[self._order], np.arange(len(order) + 1))
         pairs = split.axis.apart
         self._apart = np.array(
-            [bool(node.parts) and any(pair <= node.whole for pair in pairs) if pairs else False for node in self._nodes]
+            [
+                bool(node.children) and any(pair <= node.whole for pair in pairs) if pairs else False
+                for node in self._nodes
+            ]
         )
 
-    def with_votes(self, votes: IntArray) -> "Cover":
+    def with_votes(self, votes: IntArray) -> "AxisCoarsening":
         """The same axis with other votes per category."""
         other = copy(self)
         other.split = replace(self.split, votes=votes)
@@ -184,40 +187,42 @@ class Cover:
         regular, parted = self._regular, {}
         possible: dict[Group, bool] = {}
         for node in self._nodes:
-            below = bool(node.parts) and node.whole not in forced and all(possible[part.whole] for part in node.parts)
+            below = (
+                bool(node.children) and node.whole not in forced and all(possible[part.whole] for part in node.children)
+            )
             parted[node.whole], possible[node.whole] = below, below or regular[node.whole]
         cut, waiting = [], [self.tree]
         while waiting:
             block = waiting.pop()
             if parted[block.whole]:
-                waiting += block.parts[::-1]
+                waiting += block.children[::-1]
             else:
                 cut.append(block)
         return tuple(cut)
 
-    def published(self, forced: Forced) -> Split:
+    def published(self, forced: Forced) -> AxisPartition:
         """The axis as it is published; `forced` gives the reason of blocks that more than their own shares ask for."""
         return self._hidden(forced) if self.hides else self.merged(forced)
 
-    def merged(self, forced: Forced) -> Split:
+    def merged(self, forced: Forced) -> AxisPartition:
         """The axis with blocks merged."""
         split, cut = self.split, self.cut(forced)
-        if cut == (self.tree,) and self.tree.parts:
+        if cut == (self.tree,) and self.tree.children:
             return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and merging does not hide it"))
         whys = {}
         for block in cut:
-            if block.parts:
+            if block.children:
                 whys[block.whole] = [why for group, why in forced.items() if group <= block.whole] or [ALIKE]
         return split.parted(tuple(whys), {group: "; ".join(dict.fromkeys(why)) for group, why in whys.items()})
 
-    def merged_by_force(self, forced: Forced) -> Split:
+    def merged_by_force(self, forced: Forced) -> AxisPartition:
         """The axis with nothing merged but the `forced` blocks."""
         outer = {group: why for group, why in forced.items() if not any(group < other for other in forced)}
         if self.tree.whole in outer:
             return self.split.collapse(outer[self.tree.whole])
         return self.split.parted(tuple(outer), outer)
 
-    def _hidden(self, forced: Forced) -> Split:
+    def _hidden(self, forced: Forced) -> AxisPartition:
         """The axis with single groups suppressed: what they add up to is all that is known of them."""
         hidden = self.hidden(forced)
         if len(hidden) == len(self.tree.groups):
@@ -265,7 +270,7 @@ class Cover:
                 chosen.append(left[next_cover(np.array([self.split.size(group) for group in left]), people)])
         return list(dict.fromkeys(chosen))
 
-    def merged_blocks(self, split: Split) -> list[GroupBlock]:
+    def merged_blocks(self, split: AxisPartition) -> list[GroupBlock]:
         """The blocks whose parts are not published, as everybody can see: the largest that are merged or hidden.
 
         What the roll alone hides is no matter of answers.
@@ -280,10 +285,10 @@ class Cover:
         merged, waiting = [], [self.tree]
         while waiting:
             block = waiting.pop()
-            if block.parts and (block.whole in shown or not any(group <= block.whole for group in shown)):
+            if block.children and (block.whole in shown or not any(group <= block.whole for group in shown)):
                 merged.append(block)
             else:
-                waiting += block.parts
+                waiting += block.children
         return merged
 
 
@@ -293,7 +298,7 @@ STRUCTURE = "without it, the people of a few combinations could be inferred by s
 COVER = "covers a group whose count could be inferred by subtraction"
 
 
-def by_size(split: Split, kappa: int) -> Split:
+def by_size(split: AxisPartition, kappa: int) -> AxisPartition:
     """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
     if not split.is_published:
         return split

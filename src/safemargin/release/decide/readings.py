@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.bounds import Exposed
 from safemargin.core import Group, Inconsistency, IntArray, Table, Tally, frozen, label
-from safemargin.release.decide.split import Split, unmerged_split
+from safemargin.release.decide.split import AxisPartition, unmerged_split
 
 MOST_READINGS = 400
 """Readings of totals that disagree; more are not certified, which makes the search merge on."""
@@ -19,13 +19,13 @@ MOST_FLOWS = 6
 """Options that may disagree on one axis: up to so many, corners of the flows between them are all north-west ones."""
 
 
-def shown_groups(split: Split) -> list[Group]:
+def shown_groups(split: AxisPartition) -> list[Group]:
     """The groups of an axis whose counts are known; those that are flagged as one."""
     hidden: Group = frozenset().union(*split.flagged)
     return [*(group for group in split.groups if group not in split.flagged), *([hidden] if hidden else [])]
 
 
-def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]:
+def readings(table: Table, splits: Sequence[AxisPartition]) -> Iterator[Table | Exposed]:
     """Ways to reconcile the axes of a release with the binding total: if all are safe, so is every other.
 
     Sealed elections of which the totals disagree leave open in which groups people answered otherwise. The ends of the
@@ -52,14 +52,14 @@ def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]
 
 Flow = tuple[int, int, int]
 """From an option, to an option, and how many answers; the last place stands for no listed answer."""
-Moved = Sequence[tuple[Split, Flow]]
+Moved = Sequence[tuple[AxisPartition, Flow]]
 Counts = dict[str, IntArray]
 """By axis, the counts of the groups that are shown."""
 
 
 def _corner_counts(table: Table, moved: Moved) -> list[Counts]:
     """All corners; nothing if there are too many."""
-    axes: dict[str, list[tuple[Split, Flow]]] = {}
+    axes: dict[str, list[tuple[AxisPartition, Flow]]] = {}
     for split, flow in moved:
         axes.setdefault(split.axis.name, []).append((split, flow))
     corners = {name: _axis_corners(table, flows) for name, flows in axes.items()}
@@ -174,19 +174,19 @@ def _move(counts: IntArray, flow: Flow, shift: IntArray) -> None:
     counts[:, flow[1]] += shift
 
 
-def _doubt(split: Split, group: Group, option: int) -> Exposed:
+def _doubt(split: AxisPartition, group: Group, option: int) -> Exposed:
     cell = {split.axis.name: label(group, split.axis.categories)}
     return Exposed(cell, min(option, split.votes.shape[1] - 1), split.size(group), 0, split.size(group))
 
 
-def shown_counts(table: Table, split: Split) -> IntArray:
+def shown_counts(table: Table, split: AxisPartition) -> IntArray:
     """Votes per group that is shown and option, those without a listed answer last."""
     plain = unmerged_split(table, split.axis.name)
     rows = [[*plain.counts(group), plain.size(group) - plain.counts(group).sum()] for group in shown_groups(split)]
     return np.array(rows, dtype=np.int64)
 
 
-def _flows(table: Table, split: Split) -> list[tuple[Flow, ...]]:
+def _flows(table: Table, split: AxisPartition) -> list[tuple[Flow, ...]]:
     """The corners of all ways in which the fewest people changed their answer between this election and the total."""
     counts = shown_counts(table, split).sum(axis=0)
     binding = np.append(table.totals, counts.sum() - table.totals.sum())
@@ -215,7 +215,7 @@ def _spread(room: IntArray, people: int) -> IntArray:
     return shift
 
 
-def _reading(table: Table, splits: Sequence[Split], counts: Counts) -> Table:
+def _reading(table: Table, splits: Sequence[AxisPartition], counts: Counts) -> Table:
     """The table with other counts of the groups that are shown; each is booked on the first category of its group."""
     votes = {tally.axes: tally for tally in table.votes}
     roll = {tally.axes: tally for tally in table.roll}

@@ -35,7 +35,7 @@ from safemargin.core import (
 )
 from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.rule import Candidate, ReleaseRule, join
-from safemargin.release.decide.split import GroupBlock, Split, group_codes
+from safemargin.release.decide.split import AxisPartition, GroupBlock, group_codes
 
 STEP = "deciding"
 """What progress calls this work."""
@@ -66,8 +66,8 @@ def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Pro
     # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
     for onlooker in [each for each in rule.onlookers if not each.facts]:
         if onlooker.composition(rule.table.schema.names) == "joint":
-            known = build_system(tables, onlooker, rule.slack)
-            exposed = join(exposed, certify(known, limits, quick=True))
+            system = build_system(tables, onlooker, rule.slack)
+            exposed = join(exposed, certify(system, limits, quick=True))
         if onlooker.past is not None:
             exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
     return exposed
@@ -86,12 +86,12 @@ def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Expo
 
 
 @dataclass(frozen=True)
-class Trigger:
-    """A reason why a block could have been merged: votes per group of it, and the sums that make it one (`parts`)."""
+class CounterfactualCause:
+    """Why a block could have been merged: votes per group of it, and the sums that make it a reason (`shared_sums`)."""
 
     axis: int
     block: GroupBlock
-    parts: tuple[Group, ...]
+    shared_sums: tuple[Group, ...]
     votes: IntArray
     change: float
 
@@ -104,7 +104,7 @@ class MadeAnswers:
     tables: tuple[PublishedTable, ...]
 
 
-class Reasons:
+class ExplanationSearch:
     """All that the search sees: a release, its blocks, and the rule."""
 
     def __init__(self, rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress) -> None:
@@ -140,27 +140,27 @@ class Reasons:
         """
         schema = self.rule.table.schema
         seen = {axis.name: axis.categories for axis in schema.axes}
-        known = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
-        found = some_table(known)
+        system = build_system(pooled(self.candidate.tables(self.rule.table), seen), self.rule.onlookers[0])
+        found = some_table(system)
         if found is None:
             raise ContradictionError("no table was found that agrees with the release")
-        counts, votes = known.listed(found), []
+        counts, votes = system.listed(found), []
         for axis in schema.axes:
-            column = known.axes.index(axis.name)
-            codes = np.array([axis.index[category] for category in known.categories[column]])
+            column = system.axes.index(axis.name)
+            codes = np.array([axis.index[category] for category in system.categories[column]])
             votes.append(np.zeros((len(axis.categories), counts.shape[1]), dtype=np.int64))
-            np.add.at(votes[-1], codes[known.codes[:, column]], counts)
+            np.add.at(votes[-1], codes[system.codes[:, column]], counts)
         return votes
 
     @cached_property
-    def triggers(self) -> list[list[Trigger]]:
+    def triggers(self) -> list[list[CounterfactualCause]]:
         """Per block its possible reasons, the smallest changes first."""
         try:
             return self._ranked()
         except ContradictionError:
             return [[] for _ in self.blocks]
 
-    def _ranked(self) -> list[list[Trigger]]:
+    def _ranked(self) -> list[list[CounterfactualCause]]:
         return [
             sorted(self._triggers(axis, block), key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
             for axis, block in self.blocks
@@ -175,7 +175,7 @@ class Reasons:
         made: dict[object, tuple[bool, Sequence[str]]] = {}
         for _ in range(MOST_RERUNS if all(self.triggers) else 0):
             chosen = [triggers[place] for triggers, place in zip(self.triggers, choice, strict=True)]
-            key = tuple((trigger.parts, trigger.votes.tobytes()) for trigger in chosen)
+            key = tuple((trigger.shared_sums, trigger.votes.tobytes()) for trigger in chosen)
             if key in made:
                 leads, self.failed = made[key]
             else:
@@ -225,7 +225,7 @@ class Reasons:
         pairs = zip(candidate.tables(rule.table), self.candidate.tables(self.rule.table), strict=True)
         return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
 
-    def _answers(self, chosen: Sequence[Trigger]) -> MadeAnswers:
+    def _answers(self, chosen: Sequence[CounterfactualCause]) -> MadeAnswers:
         votes, partitions = [], []
         for axis, split in enumerate(self.candidate.splits):
             triggers = [trigger for trigger in chosen if trigger.axis == axis]
@@ -245,14 +245,16 @@ class Reasons:
             votes.append(counts)
             shown = [group for group in split.groups if not group <= merged and group not in rest]
             shown += [frozenset().union(*rest)] if rest else []
-            partitions.append((*shown, *(part for trigger in triggers for part in trigger.parts)) if triggers else ())
+            partitions.append(
+                (*shown, *(part for trigger in triggers for part in trigger.shared_sums)) if triggers else ()
+            )
         table = self.rule.on(votes).table
         names = table.schema.names
         order = sorted(range(len(names)), key=lambda axis: not self.candidate.splits[axis].is_published)
         tables = [merged_margin(table, names[axis], partitions[axis]) for axis in order if partitions[axis]]
         return MadeAnswers(tuple(votes), tuple(tables))
 
-    def _deal(self, split: Split, group: Group, counts: IntArray, into: IntArray) -> None:
+    def _deal(self, split: AxisPartition, group: Group, counts: IntArray, into: IntArray) -> None:
         """Give the votes of a group to its categories: no decision looks at these, the roll alone merged them."""
         codes = sorted(split.axis.index[category] for category in group)
         people = split.people[codes]
@@ -270,7 +272,7 @@ class Reasons:
         sums: IntArray = votes[[split.axis.index[category] for category in block.whole]].sum(axis=0)
         return sums
 
-    def _triggers(self, axis: int, block: GroupBlock) -> Iterator[Trigger]:
+    def _triggers(self, axis: int, block: GroupBlock) -> Iterator[CounterfactualCause]:
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
         sums = self._sums(axis, block)
@@ -278,11 +280,13 @@ class Reasons:
         if self.rule.covers[axis].hides and self.candidate.splits[axis].is_published:
             usual = pool[None, :-1] * (people / people.sum())[:, None]
             for votes in explanations(people, pool, self.rule.limits):
-                yield Trigger(axis, block, block.groups, votes[:, :-1], float(abs(votes[:, :-1] - usual).sum()))
+                yield CounterfactualCause(
+                    axis, block, block.groups, votes[:, :-1], float(abs(votes[:, :-1] - usual).sum())
+                )
             return
         position = {group: number for number, group in enumerate(block.groups)}
         wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
-        for part in block.parts:  # a part of the block in the guard band
+        for part in block.children:  # a part of the block in the guard band
             inside = np.array([position[group] for group in part.groups])
             parts: tuple[Group, ...] = (part.whole, block.whole - part.whole)
             wanted.append((inside, parts, self._band(int(people[inside].sum()))))
@@ -305,7 +309,7 @@ class Reasons:
                     outside = np.setdiff1d(np.arange(len(people)), inside)
                     votes[inside] = dealt(part_counts, people[inside])
                     votes[outside] = dealt(pool - part_counts, people[outside])
-                    yield Trigger(axis, block, parts, votes[:, :-1], abs(value - ends[column][2]))
+                    yield CounterfactualCause(axis, block, parts, votes[:, :-1], abs(value - ends[column][2]))
 
     def _columns(self, options: int) -> list[list[int]]:
         """The options of every column that has limits, those without a listed answer in none."""

@@ -27,12 +27,12 @@ from safemargin.core import (
 )
 from safemargin.guarantees import is_vacuous
 from safemargin.release.decide.earlier import by_subtraction, earlier_words
-from safemargin.release.decide.lot import Lot, by_lot
+from safemargin.release.decide.lot import RandomisedSelection, by_lot
 from safemargin.release.decide.protect import (
-    Cover,
+    AxisCoarsening,
     Forced,
 )
-from safemargin.release.decide.split import Split, slack_of
+from safemargin.release.decide.split import AxisPartition, slack_of
 
 SMALL_STEPS = 12
 """Steps to the next larger block before whole axes are omitted."""
@@ -42,12 +42,12 @@ SMALL_STEPS = 12
 class Candidate:
     """How every axis would be published."""
 
-    splits: tuple[Split, ...]
+    splits: tuple[AxisPartition, ...]
     forced: tuple[Forced, ...] = field(default=(), hash=False, compare=False)
     steps: int = field(default=0, compare=False)
 
     @property
-    def published(self) -> list[Split]:
+    def published(self) -> list[AxisPartition]:
         """The axes of which something is published."""
         return [split for split in self.splits if split.is_published]
 
@@ -76,8 +76,8 @@ class ReleaseRule:
     limits: Limits
     onlookers: tuple[Onlooker, ...]
     protect: str
-    lot: Lot
-    covers: tuple[Cover, ...]
+    lot: RandomisedSelection
+    covers: tuple[AxisCoarsening, ...]
     plain: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
     """What closed forms showed of tables that were looked at; shared by the rules for other votes."""
     unexplained: dict[object, Proof] = field(default_factory=dict, compare=False, repr=False)
@@ -112,7 +112,7 @@ class ReleaseRule:
         axes = [self._axis(cover, blocks) for cover, blocks in zip(self.covers, forced, strict=True)]
         return Candidate(tuple(split for split, _ in axes), tuple(blocks for _, blocks in axes), steps)
 
-    def _axis(self, cover: Cover, forced: Forced) -> tuple[Split, Forced]:
+    def _axis(self, cover: AxisCoarsening, forced: Forced) -> tuple[AxisPartition, Forced]:
         """One axis, cut far enough up that no difference from an earlier release discloses who came or went."""
         if cover.split.axis.epsilon is not None:
             return self._noised(cover.split), forced
@@ -129,13 +129,13 @@ class ReleaseRule:
                 blocks[group] = earlier_words(worst[0], past.axis)
         return self._by_lot(cover, blocks) if self.protect == "noise" else cover.published(blocks), blocks
 
-    def _noised(self, split: Split) -> Split:
+    def _noised(self, split: AxisPartition) -> AxisPartition:
         """An axis of which every count is noised: no answer decides anything about it."""
         if not split.is_published or is_vacuous(self.table, split.axis.name, split.groups):
             return split.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
         return split.flag(frozenset(split.groups), "the axis has an epsilon of its own; noised")
 
-    def _by_lot(self, cover: Cover, forced: Forced) -> Split:
+    def _by_lot(self, cover: AxisCoarsening, forced: Forced) -> AxisPartition:
         split = cover.merged_by_force(forced)
         flagged = by_lot(split, self.limits.strict, self.lot, cover.always)
         if not flagged.flagged:

@@ -4,7 +4,7 @@ Objects
     q             a question, with its table T_q, its roll N_q (those who answered it) and its limits
     tree          per axis, blocks of groups made from one roll, that of everybody: the same for all questions
     regular_q(B)  the counts of block B are within the strict limits of q, or nobody of B answered q
-    cut           per axis, the smallest blocks B that are regular in every question (`Cover.cut`)
+    cut           per axis, the smallest blocks B that are regular in every question (`AxisCoarsening.cut`)
 
 Rule
     The first release cuts every axis where all questions are regular: a group is merged if any question needs it. While
@@ -34,23 +34,23 @@ import numpy as np
 from safemargin.bounds import Exposed, Proof
 from safemargin.core import JOINER, BoolArray, Group, IntArray, Limits, Onlooker, Progress, Table, Target, no_progress
 from safemargin.release.decide.coarsen import Merging, coarsen
-from safemargin.release.decide.decide import PROTECTIONS, WITHOUT, Shown, by_reach, plan_of, search
+from safemargin.release.decide.decide import PROTECTIONS, WITHOUT, ProofResult, by_reach, plan_of, search
 from safemargin.release.decide.explained import explained
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.lot import Lot
+from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.decide.protect import (
     SMALL,
-    Cover,
+    AxisCoarsening,
     Forced,
+    add_complementary_suppression,
     hidden_by_roll,
     kinds_of,
     sensitive_groups,
     suppresses_single,
-    with_cover,
 )
 from safemargin.release.decide.rerun import STEP, plainly_exposed
 from safemargin.release.decide.rule import SMALL_STEPS, Candidate, ReleaseRule
-from safemargin.release.decide.split import Split, population, unmerged_split
+from safemargin.release.decide.split import AxisPartition, population, unmerged_split
 from safemargin.release.decide.statements import refusal_of
 from safemargin.release.plan import Plan, Refusal
 
@@ -61,37 +61,39 @@ FEW_ASKED = "too few people answered the question"
 """Why an axis is omitted for a question that would otherwise merge most of it for all."""
 
 
-class QuestionCover(Cover):
+class QuestionCoarsening(AxisCoarsening):
     """One axis for one question, on the tree that all questions share. Where nobody answered, nothing is disclosed."""
 
     @cached_property
     def _regular(self) -> dict[Group, bool]:
         sums = self._before[self._ends[:, 1]] - self._before[self._ends[:, 0]]
         empty = dict(zip((node.whole for node in self._nodes), (sums[:, 0] == 0).tolist(), strict=True))
-        return {block: ok or empty[block] for block, ok in Cover._regular.func(self).items()}  # type: ignore[attr-defined]
+        return {block: ok or empty[block] for block, ok in AxisCoarsening._regular.func(self).items()}  # type: ignore[attr-defined]
 
 
-class CommonCover(Cover):
+class CommonCoarsening(AxisCoarsening):
     """One axis for all `members`: a block is regular if it is so for each of them."""
 
-    members: tuple[Cover, ...] = ()
+    members: tuple[AxisCoarsening, ...] = ()
 
     @cached_property
     def _regular(self) -> dict[Group, bool]:
         regular = [member._regular for member in self.members]
         return {node.whole: all(one[node.whole] for one in regular) for node in self._nodes}
 
-    def for_question(self, split: Split, limits: Limits, always: frozenset[Group] = frozenset()) -> QuestionCover:
+    def for_question(
+        self, split: AxisPartition, limits: Limits, always: frozenset[Group] = frozenset()
+    ) -> QuestionCoarsening:
         """The same tree with the people and votes of one question."""
         other = copy(self)
-        other.__class__ = QuestionCover  # type: ignore[assignment]
+        other.__class__ = QuestionCoarsening  # type: ignore[assignment]
         other.split = replace(self.split, votes=split.votes, people=split.people)
         other.limits, other.always = limits, always
         for kept in ("_before", "_leaves", "_regular"):
             other.__dict__.pop(kept, None)
         return other  # type: ignore[return-value]
 
-    def of(self, members: Sequence[Cover]) -> "CommonCover":
+    def of(self, members: Sequence[AxisCoarsening]) -> "CommonCoarsening":
         """The same axis for these questions."""
         other = copy(self)
         other.__dict__.pop("_regular", None)
@@ -109,7 +111,7 @@ class CommonCandidate:
     each: tuple[Candidate, ...]
     forced: tuple[Forced, ...]
     own: tuple[tuple[Forced, ...], ...]
-    shared: tuple[Split | None, ...]
+    shared: tuple[AxisPartition | None, ...]
     """Per axis its common groups; none where every question suppresses its own."""
     steps: int = 0
 
@@ -127,7 +129,7 @@ class CommonRule:
     """
 
     rules: tuple[ReleaseRule, ...]
-    covers: tuple[CommonCover | None, ...]
+    covers: tuple[CommonCoarsening | None, ...]
     few: tuple[frozenset[int], ...]
 
     def on(self, votes: Sequence[Sequence[IntArray]]) -> "CommonRule":
@@ -161,7 +163,7 @@ class CommonRule:
             assert len(splits) == len(rule.covers)
         return CommonCandidate(tuple(each), tuple(forced), tuple(own), tuple(shared), steps)
 
-    def _split(self, question: int, axis: int, shared: Split | None, own: Forced) -> Split:
+    def _split(self, question: int, axis: int, shared: AxisPartition | None, own: Forced) -> AxisPartition:
         cover = self.rules[question].covers[axis]
         if question in self.few[axis]:
             return cover.split.collapse(FEW_ASKED)
@@ -227,31 +229,31 @@ def common_rule(
         sized.append(split)
         few.append(omitted)
     sized = by_reach(everybody, sized)
-    covers: list[CommonCover | None] = []
-    own: list[list[Cover]] = [[] for _ in tables]
+    covers: list[CommonCoarsening | None] = []
+    own: list[list[AxisCoarsening]] = [[] for _ in tables]
     for axis, (split, kinds) in enumerate(zip(sized, kinds_of(everybody, sized), strict=True)):
         sensitive = sensitive_groups(split, limits[0].sensitive)
         hides = always_hides or (protect == "auto" and suppresses_single(split)) or bool(sensitive)
-        shared = CommonCover(split, limits[0].strict, kinds, hides, (), sensitive)
+        shared = CommonCoarsening(split, limits[0].strict, kinds, hides, (), sensitive)
         for question, table in enumerate(tables):
             always = frozenset(sensitive)
             if hides:
                 mine = [replace(s, people=plain[question][a].people) for a, s in enumerate(sized)]
-                always = with_cover(mine[axis], sensitive | hidden_by_roll(table, mine, axis, kappa))
+                always = add_complementary_suppression(mine[axis], sensitive | hidden_by_roll(table, mine, axis, kappa))
             mine_alone = shared.for_question(plain[question][axis], limits[question].strict, always)
             if question in few[axis]:
-                mine_alone = QuestionCover(mine_alone.split.collapse(FEW_ASKED), mine_alone.limits)
+                mine_alone = QuestionCoarsening(mine_alone.split.collapse(FEW_ASKED), mine_alone.limits)
             own[question].append(mine_alone)
         asked = [question for question in range(len(tables)) if question not in few[axis]]
         covers.append(None if hides else shared.of([own[question][axis] for question in asked]))
     rules = tuple(
-        ReleaseRule(table, limit, tuple(watching), protect, Lot(0.0), tuple(mine))
+        ReleaseRule(table, limit, tuple(watching), protect, RandomisedSelection(0.0), tuple(mine))
         for table, limit, watching, mine in zip(tables, limits, onlookers, own, strict=True)
     )
     return CommonRule(rules, tuple(covers), tuple(few))
 
 
-def _by_size(split: Split, rolls: Sequence[IntArray], kappa: int) -> tuple[Split, frozenset[int]]:
+def _by_size(split: AxisPartition, rolls: Sequence[IntArray], kappa: int) -> tuple[AxisPartition, frozenset[int]]:
     """Merge until every group has `kappa` people, or none, of every question; and the questions that are omitted.
 
     A question that few people answered would merge most of the axis for all. While it leaves fewer than half of the
@@ -271,7 +273,7 @@ def _by_size(split: Split, rolls: Sequence[IntArray], kappa: int) -> tuple[Split
     )
 
 
-def _groups(split: Split, rolls: IntArray, kappa: int) -> tuple[Group, ...]:
+def _groups(split: AxisPartition, rolls: IntArray, kappa: int) -> tuple[Group, ...]:
     def allowed(people: IntArray, inside: IntArray) -> BoolArray:
         return np.asarray((people >= kappa) & ((inside >= kappa) | (inside == 0)).all(axis=-1))
 
@@ -296,7 +298,7 @@ def decide_common(
         )
     candidate, proofs, refused = search_common(rule, progress)
     shown = explained(rule, candidate, proofs, progress) if all(proof.holds for proof in proofs) else None
-    shown = shown or tuple(Shown(proof) for proof in proofs)
+    shown = shown or tuple(ProofResult(proof) for proof in proofs)
     return tuple(plan_of(*each) for each in zip(rule.rules, targets, candidate.each, shown, refused, strict=True))
 
 

@@ -14,7 +14,7 @@ SENSITIVE = "a sensitive category"
 
 
 @dataclass(frozen=True)
-class Split:
+class AxisPartition:
     """An axis parted into groups; `flagged` groups are noised or suppressed; one group alone says nothing."""
 
     axis: Axis
@@ -66,7 +66,7 @@ class Split:
             others = [other for other in others if distance[other] == min(distance.values())]
         return sorted(others, key=lambda other: (self.size(other), label(other, self.axis.categories)))
 
-    def merge(self, first: Group, second: Group, reason: str) -> "Split":
+    def merge(self, first: Group, second: Group, reason: str) -> "AxisPartition":
         """The axis with two groups made one."""
         return self.parted((first | second,), reason)
 
@@ -76,7 +76,7 @@ class Split:
         worth: IntArray = self.people * weights
         return worth
 
-    def parted(self, groups: tuple[Group, ...], reason: str | Mapping[Group, str]) -> "Split":
+    def parted(self, groups: tuple[Group, ...], reason: str | Mapping[Group, str]) -> "AxisPartition":
         """The axis with groups joined to larger ones; `reason` is one for all, or one for each."""
         home = {category: group for group in groups for category in group}
         inside: dict[Group, list[Group]] = {}
@@ -93,12 +93,12 @@ class Split:
         joined = tuple(sorted(inside, key=lambda group: min(map(self.axis.index.__getitem__, group))))
         return replace(self, groups=joined, reasons=reasons, flagged=flagged)
 
-    def flag(self, groups: frozenset[Group], reason: str) -> "Split":
+    def flag(self, groups: frozenset[Group], reason: str) -> "AxisPartition":
         """The axis with `groups` marked to be noised or suppressed."""
         reasons = self.reasons | {group: self.reasons.get(group, reason) for group in groups}
         return replace(self, flagged=self.flagged | groups, reasons=reasons)
 
-    def collapse(self, reason: str) -> "Split":
+    def collapse(self, reason: str) -> "AxisPartition":
         """The axis not published at all."""
         whole = frozenset(self.axis.categories)
         return replace(self, groups=(whole,), reasons={whole: reason}, flagged=frozenset())
@@ -129,7 +129,7 @@ class Split:
         return max(depth, default=0) - len(shared)
 
 
-def unmerged_split(table: Table, name: str) -> Split:
+def unmerged_split(table: Table, name: str) -> AxisPartition:
     """The axis as it is: every category by itself."""
     axis = table.schema.axis(name)
     votes, people = table.margin((name,)), table.people((name,))
@@ -137,10 +137,10 @@ def unmerged_split(table: Table, name: str) -> Split:
     by_category[votes.codes[:, 0]] = votes.counts
     sizes = np.zeros(len(axis.categories), dtype=np.int64)
     sizes[people.codes[:, 0]] = people.counts[:, 0]
-    return Split(axis, by_category, sizes, tuple(frozenset([category]) for category in axis.categories))
+    return AxisPartition(axis, by_category, sizes, tuple(frozenset([category]) for category in axis.categories))
 
 
-def irregular(split: Split, limits: Limits) -> BoolArray:
+def irregular(split: AxisPartition, limits: Limits) -> BoolArray:
     """Per group whether its exact count is outside the target."""
     return np.array([not split.regular(group, limits) for group in split.groups])
 
@@ -160,7 +160,7 @@ def covers_everybody(table: Table) -> bool:
     return int(table.totals.sum()) == population(table)
 
 
-def group_codes(split: Split) -> IntArray:
+def group_codes(split: AxisPartition) -> IntArray:
     """Per category the position of its group."""
     codes = np.zeros(len(split.axis.categories), dtype=np.int64)
     for position, group in enumerate(split.groups):
@@ -170,10 +170,10 @@ def group_codes(split: Split) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class GroupBlock:
-    """Groups that belong together; `parts` are smaller blocks, none if it is one group."""
+    """Groups that belong together; `children` are smaller blocks, none if it is one group."""
 
     groups: tuple[Group, ...]
-    parts: tuple["GroupBlock", ...] = ()
+    children: tuple["GroupBlock", ...] = ()
 
     @cached_property
     def whole(self) -> Group:
@@ -181,7 +181,7 @@ class GroupBlock:
         return frozenset().union(*self.groups)
 
 
-def blocks(split: Split, kinds: Mapping[Group, str] = MappingProxyType({})) -> GroupBlock:
+def blocks(split: AxisPartition, kinds: Mapping[Group, str] = MappingProxyType({})) -> GroupBlock:
     """All groups of an axis in one block, made of smaller ones; a matter of the roll alone.
 
     `kinds` says of every group where most of its people are on other axes: groups of one kind cover each other first.
@@ -208,7 +208,7 @@ def blocks(split: Split, kinds: Mapping[Group, str] = MappingProxyType({})) -> G
     return _paired(areas[()])
 
 
-def _with_kept(split: Split, kinds: Mapping[Group, str], alone: frozenset[Group]) -> GroupBlock:
+def _with_kept(split: AxisPartition, kinds: Mapping[Group, str], alone: frozenset[Group]) -> GroupBlock:
     """The whole with kept groups right below it; in an ordered axis they part the others, which stay neighbours."""
     runs: list[list[Group]] = [[]]
     for group in sorted(split.groups, key=split.first):
@@ -223,7 +223,7 @@ def _with_kept(split: Split, kinds: Mapping[Group, str], alone: frozenset[Group]
     return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))
 
 
-def _area(split: Split, group: Group) -> tuple[str, ...]:
+def _area(split: AxisPartition, group: Group) -> tuple[str, ...]:
     """The areas that hold all of a group, from the smallest up."""
     paths = [split.axis.ancestors(category) for category in sorted(group)]
     return tuple(area for area in paths[0] if all(area in path for path in paths))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
 from safemargin.guarantees import NoiseBudget, exchange_sensitivity, noise_budget, one_count_suffices, partnered
-from safemargin.release.decide.split import Split, covers_everybody, population
+from safemargin.release.decide.split import AxisPartition, covers_everybody, population
 from safemargin.release.plan import Certificate, Refusal
 
 ALONE = "It guarantees nothing to somebody who has nobody to exchange with so."
@@ -18,14 +18,14 @@ LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
 
 
-def budget_of(table: Table, splits: Sequence[Split], target: Target, choice: float) -> NoiseBudget | None:
+def budget_of(table: Table, splits: Sequence[AxisPartition], target: Target, choice: float) -> NoiseBudget | None:
     """What the noise of a release costs; nothing if there is none."""
     noised = sum(1 for split in splits if split.flagged)
     return noise_budget(table.schema, noised, covers_everybody(table), target, choice) if noised else None
 
 
 def noise_guarantee(
-    table: Table, splits: Sequence[Split], sized: Sequence[Split], budget: NoiseBudget, remembers: bool
+    table: Table, splits: Sequence[AxisPartition], sized: Sequence[AxisPartition], budget: NoiseBudget, remembers: bool
 ) -> Guarantee:
     """The guarantee of the noise of a release. `sized` are the axes as the roll alone would part them.
 
@@ -65,7 +65,7 @@ def noise_guarantee(
     )
 
 
-def axis_guarantee(table: Table, splits: Sequence[Split], split: Split) -> Guarantee:
+def axis_guarantee(table: Table, splits: Sequence[AxisPartition], split: AxisPartition) -> Guarantee:
     """The guarantee of an axis of which every count is noised, whatever the answers are."""
     assert split.axis.epsilon is not None
     everybody = covers_everybody(table)
@@ -91,7 +91,7 @@ def axis_guarantee(table: Table, splits: Sequence[Split], split: Split) -> Guara
     )
 
 
-def _exact(split: Split) -> Invariant:
+def _exact(split: AxisPartition) -> Invariant:
     """The groups of an axis whose counts are printed as they are: releases that print others fix something else."""
     labels = [label(group, split.axis.categories) for group in split.groups if group not in split.flagged]
     listed = "; ".join(sorted(labels))
@@ -101,7 +101,7 @@ def _exact(split: Split) -> Invariant:
     return named(f"every exact and merged count of {split.axis.name} ({listed or 'none'})")
 
 
-def noise_notes(table: Table, splits: Sequence[Split]) -> list[str]:
+def noise_notes(table: Table, splits: Sequence[AxisPartition]) -> list[str]:
     """Whom the guarantee of the noise covers, in numbers: they follow from the roll, so they are not published."""
     hidden = {split.axis.name: split.flagged for split in splits if split.flagged}
     if not hidden or not table.knows_composition:

@@ -228,9 +228,19 @@ def exposed_together(plan: Plan) -> tuple[str, str]:
 
 
 def _first_three(what: str, cells: Sequence[tuple[ExposedCell, str]]) -> str:
-    named = ", ".join(f"{' x '.join(cell.cell.values())} ({said})" for cell, said in cells[:3])
+    shown = [cell.cell for cell, _ in cells[:3]]
+    values = [tuple(cell.values()) for cell in shown]
+    labels = [
+        " x ".join(cell.values() if values.count(tuple(cell.values())) == 1 else _with_axis(cell)) for cell in shown
+    ]
+    named = ", ".join(f"{label} ({said})" for label, (_, said) in zip(labels, cells, strict=False))
     more = f" and {len(cells) - 3:,} more" if len(cells) > 3 else ""
     return f"{what}: {named}{more}." if cells else ""
+
+
+def _with_axis(cell: Mapping[str, str]) -> list[str]:
+    """The categories of a cell, each with its axis: some names stand in several, such as 'unknown'."""
+    return [f"{axis} {category}" for axis, category in cell.items()]
 
 
 def files_section(origin: Origin) -> Part:

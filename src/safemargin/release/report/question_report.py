@@ -64,29 +64,33 @@ def _reason(pairs: Pairs) -> str:
     return ""
 
 
-def _answers(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> Answers:
+def questions_verdict(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> tuple[str, str, str]:
+    """The state, the sentence that counts, and one sentence more."""
+    return with_rule(context, *_verdict(context, pairs, shares))
+
+
+def questions_answers(context: ReportContext, pairs: Pairs, shares: tuple[int, int]) -> list[tuple[str, str, str]]:
+    """May I publish, what did it cost, who would be exposed: question, answer, and a sentence or two."""
     tried = sum(len(findings.attempts) for findings in context.findings)
     beta, kappa = context.plan.target.beta, context.plan.target.kappa
     exact, every = shares
     names = ", ".join(map(repr, context.onlookers))
-    return Answers(
-        [
-            (
-                "May I publish?",
-                "Yes" if context.is_sound else "No",
-                f"Tested with {plural(tried, 'attack')} against {names}. No group under {plural(kappa, 'person')} is "
-                f"published, and nobody may be able to infer that more than {exact_percent(1 - beta)} of a group "
-                "answered alike.",
-            ),
-            (
-                "What did it cost?",
-                "Nothing" if exact == every else f"{every - exact:,} of {every:,} results",
-                f"{percent(exact / every) if every else 'All'} of the results are exact; the others are merged or not "
-                "published.",
-            ),
-            ("Who would be exposed if you published everything?", *_exposed(pairs)),
-        ]
-    )
+    return [
+        (
+            "May I publish?",
+            "Yes" if context.is_sound else "No",
+            f"Tested with {plural(tried, 'attack')} against {names}. No group under {plural(kappa, 'person')} is "
+            f"published, and nobody may be able to infer that more than {exact_percent(1 - beta)} of a group "
+            "answered alike.",
+        ),
+        (
+            "What did it cost?",
+            "Nothing" if exact == every else f"{every - exact:,} of {every:,} results",
+            f"{percent(exact / every) if every else 'All'} of the results are exact; the others are merged or not "
+            "published.",
+        ),
+        ("Who would be exposed if you published everything?", *_exposed(pairs)),
+    ]
 
 
 def _exposed(pairs: Pairs) -> tuple[str, str]:
@@ -126,7 +130,7 @@ def _groups(pairs: Pairs) -> Iterator[Part]:
 
 def questions_report(context: ReportContext, pairs: Pairs, shares: tuple[int, int], origin: Origin) -> Report:
     """Everything for the office that made the release. It holds reasons that look at answers."""
-    state, sentence, detail = with_rule(context, *_verdict(context, pairs, shares))
+    state, sentence, detail = questions_verdict(context, pairs, shares)
     refused = [f"{question.name}: {refusal}" for question, own in pairs for refusal in own.plan.refusals]
     rows = [
         (
@@ -143,7 +147,7 @@ def questions_report(context: ReportContext, pairs: Pairs, shares: tuple[int, in
     return Report(
         context.title,
         Headline(state, sentence, detail),
-        _answers(context, pairs, shares),
+        Answers(questions_answers(context, pairs, shares)),
         files_section(origin),
         *(Paragraph(note, "warning") for note in context.plan.notes),
         Section("Questions", Grid(columns, rows, most=20)),

@@ -7,7 +7,8 @@ from safemargin.core import InputError
 from safemargin.history.folders import PUBLISHED
 from safemargin.io import CONFIDENTIAL, MANIFEST
 from safemargin.ui import Part
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.place import PastRun
 from safemargin.web.screens.check import audit_parts
 
 FORMATS = (".csv", ".parquet")
@@ -20,7 +21,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if not runs:
         raise InputError("nothing is published here yet: make a plan and publish it first")
     run = next((run for run in runs if run.name == given.get("run")), runs[0])
-    job = bench.job(given)
+    job = bench.job(given, f"attack?run={run.name}")
     parts: list[Part] = audit_parts(job.document) if job is not None and job.document is not None else []
     return {
         "title": "Attack it",
@@ -35,7 +36,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 
 
 def _published(bench: Bench) -> list[PastRun]:
-    return [run for run in bench.place.runs() if run.kind == "published"]
+    return [run for run in bench.place.project_runs() if run.kind == "published"]
 
 
 def _arguments(bench: Bench, run: PastRun, knows_roll: bool, facts: Path | None) -> list[str]:

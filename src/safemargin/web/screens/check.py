@@ -21,7 +21,7 @@ LISTED = 200
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The form, and what the last check or suppression found."""
-    job = bench.job(given)
+    job = None if given.get("path") and not given.get("job") else bench.job(given, "check")
     parts: list[ui.Part] = []
     kind = ""
     if job is not None and job.document is not None:

@@ -1,179 +1,226 @@
-"""Data: how every column was read, the first rows, warnings, and the project file to edit."""
+"""Data: the role of every column with a picture of it, names and order of categories, the first rows, warnings."""
 
-import re
-from datetime import date
-from itertools import islice
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from safemargin.core import InputError, SafemarginError
-from safemargin.io import Survey, open_source, tables_in
-from safemargin.release.init import init
-from safemargin.release.project import Project
-from safemargin.ui import Grid, Paragraph, Part, Points, plural
-from safemargin.web.bench import Bench, Given, Screen, command
-from safemargin.web.jobs import Job
+from safemargin.io import Survey
+from safemargin.release.coding import band_names
+from safemargin.ui import Fold, Grid, Paragraph, Part, Points, plural
+from safemargin.web.bench import Bench, Given, Screen, WrongFields
+from safemargin.web.edges import band_edges, labels_of
+from safemargin.web.edit import with_content
+from safemargin.web.looks import Column, look_at
+from safemargin.web.place import stamp
+from safemargin.web.roles import (
+    BANDS,
+    OPTION,
+    ROLE_WORDS,
+    UNCOUNTED,
+    Content,
+    Roles,
+    guessed_roles,
+    roles_given,
+    roles_in,
+    said_so_far,
+    with_roles,
+)
 
 ROWS = 20
 MOST_LABELS = 200
 """Values of an axis that the form for labels lists."""
-COLUMNS = ("column", "read as", "different values", "first values")
+MOST_COUNTED = 1_000
+"""Different numbers up to which the page counts people in bands while they are edited."""
+ANSWERS = "the answer"
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
-    """The data of the project, or of a file that has no project yet."""
+    """The columns of the project's data, and their roles."""
     opened = bench.place
     if opened.project is None:
-        return _without_project(bench, opened.data)
-    context: dict[str, Any] = {"proposal": "", "text": given.get("text") or opened.text, "digest": opened.digest}
-    context |= {"axes": [], "chosen": "", "labels": "", "bands": ""}
+        raise InputError("no data are open: choose a file on Home")
+    context: dict[str, Any] = {"text": given.get("text") or opened.text, "digest": opened.digest, "columns": []}
+    context |= {"axes": [], "chosen": "", "labels": "", "doubts": [], "rows": [], "is_said": False}
     try:
-        project = opened.load()
-        context |= _forms(bench, project, given)
-        parts: list[Part] = [*_columns(project), *_warnings(bench)]
-    except SafemarginError as error:  # the editor below is where it is mended
-        parts = [Paragraph(str(error), "warning")]
+        content = tomllib.loads(opened.text)
+    except tomllib.TOMLDecodeError:  # the drawer below is where it is mended
+        return {"title": "Data", "parts": _warnings(bench), **context}
+    context["is_said"] = said_so_far(content)
+    context["doubts"] = [
+        line.partition("# QUESTION:")[2].strip() for line in opened.text.splitlines() if "# QUESTION:" in line
+    ]
+    parts: list[Part] = []
+    try:
+        context |= _table(bench, content, given)
+    except SafemarginError as error:
+        parts.append(Paragraph(str(error), "warning"))
+    if context["is_said"]:
+        parts += _warnings(bench)
+        context |= _names(bench, content, given)
     return {"title": "Data", "parts": parts, **context}
 
 
-def _forms(bench: Bench, project: Project, given: Given) -> dict[str, Any]:
-    """What the forms for one axis are filled with."""
-    chosen = given["axis"] if given.get("axis") in project.axes else next(iter(project.axes))
-    section = project.axes[chosen]
-    try:
-        seen = bench.place.inputs().table.schema.axis(chosen).categories
-    except SafemarginError:  # the forms may be what mends it
-        seen = ()
-    known = dict(section.labels)
-    lines = [
-        f"{value} = {known.get(value, value)}" for value in (*known, *(n for n in seen if n not in known.values()))
-    ]
+def _data(bench: Bench, content: Content) -> tuple[Path, Survey, tuple[Column, ...]]:
+    """The data file, and a look at its columns; taken again only where the file changed."""
+    data = content.get("data", {})
+    if not isinstance(data, Mapping) or not isinstance(data.get("file"), str):
+        raise InputError(
+            "these data are no file on this computer: their columns are described in the project file below"
+        )
+    path = (bench.place.folder / Path(data["file"]).expanduser()).absolute()
+    table, encoding = data.get("table"), data.get("encoding")
+    survey, columns = bench.remember(("columns", stamp(path), table, encoding), lambda: look_at(path, table, encoding))
+    return path, survey, columns
+
+
+def _table(bench: Bench, content: Content, given: Given) -> dict[str, Any]:
+    """A row per column: its picture, its role, its bands."""
+    path, survey, columns = _data(bench, content)
+    roles = roles_in(content, [column.name for column in columns])
+    doubt = None if said_so_far(content) else guessed_roles(survey, columns)
+    roles = doubt or roles
+    levels = {level: key for key, axis in content.get("axes", {}).items() for level in axis.get("levels", ())}
+    person = content.get("ledger", {}).get("id")
+    rows = [_row(place, column, roles, given, levels, person) for place, column in enumerate(columns)]
+    names = list(survey.examples)
+    listed = zip(*(survey.examples[name][:ROWS] for name in names), strict=True)
+    shown = [[str(number), *(value or "" for value in row)] for number, row in enumerate(listed, 1)]
+    first = Fold(f"The first {plural(len(shown), 'row')}", Grid(("row", *names), shown, wide=True))
+    found = f"{plural(survey.rows, 'row')}, {plural(len(columns), 'column')} in {path.name}."
+    return {"columns": rows, "rows": [first], "found": found, "may_be_counts": doubt is not None}
+
+
+def _row(
+    place: int, column: Column, roles: Roles, given: Given, levels: Mapping[str, str], person: str | None
+) -> dict[str, Any]:
+    role = given.get(f"role-{place}") or roles.by_column[column.name]
+    bands = given.get(f"bands-{place}", ", ".join(map(str, roles.bands.get(column.name, ()))))
+    has_counts = any(each in (OPTION, UNCOUNTED) for each in roles.by_column.values())
+    offered = {
+        name: words
+        for name, words in ROLE_WORDS.items()
+        if name == role or ((name != BANDS or column.is_scale) and (has_counts or name not in (OPTION, UNCOUNTED)))
+    }
+    if column.is_whole and not has_counts:
+        offered[OPTION] = ROLE_WORDS[OPTION]
+    bars, most = column.bars, max((count for _, count in column.bars), default=1) or 1
+    note = f"holds the wider areas of {levels[column.name]}" if column.name in levels else ""
+    note = "says who a person is, for the ledger" if column.name == person else note
+    numbers = column.is_number and len(column.values) <= MOST_COUNTED
     return {
-        "axes": list(project.axes),
-        "chosen": chosen,
-        "labels": given.get("labels", "\n".join(lines[: max(MOST_LABELS, len(known))])),
-        "bands": given.get("bands", ", ".join(map(str, section.bands))),
+        "place": place,
+        "name": column.name,
+        "words": column.words,
+        "distinct": column.distinct,
+        "empty": column.empty,
+        "bars": [
+            (place, text, count, max(4.0, 100 * count / most) if count else 0.0)
+            for place, (text, count) in enumerate(bars)
+        ],
+        "role": role,
+        "roles": offered,
+        "note": note,
+        "is_scale": column.is_scale,
+        "bands": bands,
+        "counted": _in_bands(column, bands),
+        "values": json.dumps([[float(text), count] for text, count in column.values]) if numbers else "",
     }
 
 
-def describe(bench: Bench, given: Given) -> str:
-    """Write the labels and the bands of one axis into the project file."""
-    axis = given.get("axis", "")
-    section = bench.place.load().axes.get(axis)
-    if section is None:
-        raise InputError(f"axis: there is no axis {axis[:60]!r}")
-    values: dict[str, object] = {"labels": _labels(given.get("labels", ""))}
-    if edges := [edge.strip() for edge in given.get("bands", "").split(",") if edge.strip()]:
-        values["bands"] = [_edge(edge) for edge in edges]
-    elif section.bands:
-        raise InputError("bands: to remove them, edit the project file below")
-    values = {key: value for key, value in values.items() if value or section.labels}
-    bench.place.save(bench.place.with_axis(axis, values), given.get("digest", ""))
-    return f"data?{urlencode({'axis': axis})}"
-
-
-def _labels(text: str) -> dict[str, str]:
-    """Labels from lines, without those that are the value itself."""
-    labels = {}
-    for line in filter(None, map(str.strip, text.splitlines())):
-        value, sign, label = (part.strip() for part in line.partition("="))
-        if not sign or not value or not label:
-            raise InputError(f"labels: {line[:60]!r}: write VALUE = LABEL, such as M = Men")
-        labels[value] = label
-    return {value: label for value, label in labels.items() if value != label}
-
-
-def _edge(text: str) -> object:
-    """The lowest value of a band: a number or a date."""
-    if re.fullmatch(r"-?[0-9]{1,15}", text):
-        return int(text)
-    if re.fullmatch(r"-?[0-9]{1,12}\.[0-9]{1,12}", text):
-        return float(text)
+def _in_bands(column: Column, text: str) -> str:
+    """How many rows each band holds, in words; nothing where that is not known."""
     try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InputError(
-            f"bands: {text[:60]!r}: write numbers or dates with commas between, such as 18, 30, 65"
-        ) from None
-
-
-def _without_project(bench: Bench, data: Path | None) -> dict[str, Any]:
-    if data is None:
-        raise InputError("no data are open: name a project or a data file on Home")
-    proposal = init(data).text
-    survey = _survey(data, None, None)
-    parts = [plural(survey.rows, "row") + f" in {data.name}.", *_rows(survey)]
-    name = bench.place.unused("project.toml").replace(".toml-", "-")
-    file = name if name.endswith(".toml") else f"{name}.toml"
-    typed = command("init", data.name, "--out", file)
-    return {"title": "Data", "parts": parts, "proposal": proposal, "file": file, "typed_words": typed, "text": ""}
-
-
-def _survey(file: Path, table: str | None, encoding: str | None) -> Survey:
-    listed = () if table is not None else tables_in(file)
-    return open_source(file, listed[0] if listed else table, encoding).survey()
-
-
-def _columns(project: Project) -> list[Part]:
-    """What each column of the data is taken for; sealed tallies by their files."""
-    if project.data is None:
-        files = project.tallies.files if project.tallies is not None else {}
-        return [Grid(("axis", "tally file"), [(axis, str(file)) for axis, file in files.items()])]
-    roles = {project.data.answer: "the answer"} if project.data.answer else {}
-    if (counts := project.data.side_by_side) is not None:
-        roles |= {name: "counts of an option" for name in counts.options}
-        roles |= {name: "part of the total, no option" for name in counts.uncounted}
-    if project.data.count is not None:
-        roles[project.data.count] = "how many people a row stands for"
-    for name, axis in project.axes.items():
-        how = "bands of numbers" if axis.bands else "an axis in order" if axis.is_ordered else "an axis"
-        roles[project.column(name)] = how if project.column(name) == name else f"{how}, called {name}"
-        roles |= {level: f"wider area of {name}" for level in axis.levels or ()}
-    if project.ledger is not None and project.ledger.id is not None:
-        roles[project.ledger.id] = "who a person is, for the ledger"
-    if project.data.file is None:  # a first look would read all of a distant table
-        return [f"{project.data.place}, read when a plan is made.", Grid(COLUMNS[:2], list(roles.items()))]
-    survey = _survey(project.data.file, project.data.table, project.data.encoding)
-    rows = [
-        (name, roles.get(name, "not used"), distinct, ", ".join(_first(survey, name)))
-        for name, distinct in survey.distinct.items()
-    ]
-    return [f"{plural(survey.rows, 'row')} in {project.data.file.name}.", Grid(COLUMNS, rows), *_rows(survey)]
-
-
-def _first(survey: Survey, name: str) -> list[str]:
-    return list(islice(dict.fromkeys(text if text else "(empty)" for text in survey.examples[name]), 4))
-
-
-def _rows(survey: Survey) -> list[Part]:
-    names = list(survey.examples)
-    rows = list(zip(*(survey.examples[name][:ROWS] for name in names), strict=True))
-    shown = [[str(number), *(value or "" for value in row)] for number, row in enumerate(rows, 1)]
-    return [Paragraph(f"The first {plural(len(rows), 'row')}:", "strong"), Grid(("row", *names), shown, wide=True)]
+        edges = [Decimal(str(edge)) for edge in band_edges(text) if isinstance(edge, int | float)]
+    except InputError:
+        return ""
+    if not edges or not column.is_number:
+        return ""
+    counts = [0] * (len(edges) + 1)
+    for value, count in column.values:
+        counts[sum(Decimal(value) >= edge for edge in edges)] += count
+    return " · ".join(f"{name}: {count:,}" for name, count in zip(band_names(tuple(edges)), counts, strict=True))
 
 
 def _warnings(bench: Bench) -> list[Part]:
     try:
         notes = bench.place.inputs().notes
     except SafemarginError as error:
-        notes = (str(error),)
-    return [Paragraph("Warnings", "strong"), Points(list(notes))] if notes else ["No warnings."]
+        return [Paragraph(str(error), "warning")]
+    return [Paragraph("Please look at this", "strong"), Points(list(notes))] if notes else []
 
 
-def propose(bench: Bench, given: Given) -> str:
-    """Write a first project file for the data, and open it."""
-    if bench.place.data is None:
-        raise InputError("no data are open: name a data file on Home")
-    file = given.get("file", "").strip()
-    if not file.endswith(".toml") or Path(file).name != file:
-        raise InputError(f"file = {file[:60]!r}: name a file that ends in .toml, such as project.toml")
-    folder = bench.place.folder
+def choose(bench: Bench, given: Given) -> str:
+    """Write the roles of all columns into the project file."""
+    content = tomllib.loads(bench.place.text)
+    path, _, columns = _data(bench, content)
+    said = roles_given(given, columns)
+    changed = with_roles(content, said, columns, path)
+    text = "\n".join(line for line in bench.place.text.splitlines() if "# QUESTION:" not in line) + "\n"
+    bench.place.save(with_content(text, changed), given.get("digest", ""))
+    return "data"
 
-    def opened(_: Job) -> None:
-        bench.place.open(folder / file)
 
-    return bench.run(["init", bench.place.data.name, "--out", file], "Reading the columns", "data", after=opened)
+def _names(bench: Bench, content: Content, given: Given) -> dict[str, Any]:
+    """What the form for the categories of one axis, or for the answers, is filled with."""
+    sections = content.get("axes", {})
+    asked = [key for key, section in sections.items() if not section.get("bands")]
+    if isinstance(content.get("data"), Mapping) and content["data"].get("answer"):
+        asked = [*asked, ANSWERS]
+    if not asked:
+        return {}
+    chosen = given["axis"] if given.get("axis") in asked else asked[0]
+    section, key = (content["data"], "options") if chosen == ANSWERS else (sections[chosen], "categories")
+    known = dict(section.get("labels", {}))
+    seen = _seen(bench, content, chosen, section.get(key))
+    shown = {text: label for label in seen for text in ([value for value in known if known[value] == label] or [label])}
+    lines = [f"{value} = {label}" for value, label in shown.items()]
+    return {
+        "axes": asked,
+        "chosen": chosen,
+        "labels": given.get("labels", "\n".join(lines[: max(MOST_LABELS, len(known))])),
+        "is_ordered": bool(section.get("ordered")) if "labels" not in given else given.get("ordered") == "yes",
+    }
+
+
+def _seen(bench: Bench, content: Content, chosen: str, listed: object) -> Sequence[str]:
+    """The categories or answers, in their order."""
+    label = chosen if chosen == ANSWERS else content["axes"][chosen].get("label", chosen)
+    try:
+        schema = bench.place.inputs().table.schema
+        return schema.options if chosen == ANSWERS else schema.axis(label).categories
+    except SafemarginError:  # the form may be what mends it
+        return list(map(str, listed)) if isinstance(listed, list) else []
+
+
+def describe(bench: Bench, given: Given) -> str:
+    """Write names and order of the categories of one axis, or of the answers, into the project file."""
+    content = tomllib.loads(bench.place.text)
+    chosen = given.get("axis", "")
+    if chosen != ANSWERS and chosen not in content.get("axes", {}):
+        raise InputError(f"axis: there is no axis {chosen[:60]!r}")
+    section, key = (content["data"], "options") if chosen == ANSWERS else (content["axes"][chosen], "categories")
+    try:
+        said = labels_of(given.get("labels", ""))
+    except InputError as error:
+        raise WrongFields({"labels": f"names: {error}"}) from None
+    changed = {name: value for name, value in section.items() if name not in ("labels", "ordered")}
+    if labels := {value: label for value, label in said.items() if value != label}:
+        changed["labels"] = labels
+    if given.get("ordered") == "yes":
+        changed["ordered"] = True
+        changed[key] = list(dict.fromkeys(said[value] if chosen == ANSWERS else value for value in said))
+    elif section.get("ordered"):
+        changed.pop(key, None)
+    made = {**content, "data": changed} if chosen == ANSWERS else content
+    if chosen != ANSWERS:
+        made = {**content, "axes": {**content["axes"], chosen: changed}}
+    bench.place.save(with_content(bench.place.text, made), given.get("digest", ""))
+    return f"data?{urlencode({'axis': chosen})}"
 
 
 def save(bench: Bench, given: Given) -> str:
@@ -183,7 +230,7 @@ def save(bench: Bench, given: Given) -> str:
 
 
 def _is_there(bench: Bench) -> bool:
-    return bench.place.project is not None or bench.place.data is not None
+    return bench.place.project is not None
 
 
-SCREEN = Screen("data", "Data", show, {"init": propose, "save": save, "describe": describe}, _is_there)
+SCREEN = Screen("data", "Data", show, {"roles": choose, "save": save, "describe": describe}, _is_there)

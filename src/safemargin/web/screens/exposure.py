@@ -13,10 +13,13 @@ from safemargin.core import InputError, SafemarginError
 from safemargin.release.inputs import Inputs
 from safemargin.release.report.exposed import KINDS, ExposedCell, judge, square
 from safemargin.release.report.words import CONTAINED, DISCLOSED, OPEN
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, Screen, command
+from safemargin.web.place import PastRun
 
-MOST_TILES = 10_000
+MOST_TILES = 2_500
 """Tiles that a browser lays out as elements; more are drawn on a canvas."""
+MOST_LISTED = 500
+"""Cells that a table lists, the exposed and smallest first."""
 MOST_PAIRS = 12
 """Pairs of axes that are judged for the overview, those with the fewest cells first."""
 VERDICT_WORDS = {"contained": CONTAINED, "open": OPEN, "disclosed": DISCLOSED}
@@ -25,30 +28,31 @@ LISTED = 40
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
-    """The map of the two axes that are asked for, and one cell of it."""
-    inputs = bench.place.inputs()
-    axes = sorted(inputs.table.schema.axes, key=lambda axis: len(axis.categories))
-    names = [axis.name for axis in axes]
-    rows = given["rows"] if given.get("rows") in names else names[0]
-    columns = given["columns"] if given.get("columns") in names else names[-1]
-    row, column = inputs.table.schema.axis(rows), inputs.table.schema.axis(columns)
-    cells = judge(inputs.table, inputs.target, tuple(dict.fromkeys([columns, rows])))
+    """The map of the two axes that are asked for, or else of the worst pair; and one cell of it."""
+    questions = list(bench.place.each_question())
+    question = given["question"] if given.get("question") in questions else questions[0]
+    inputs = bench.place.inputs(question)
+    names = [axis.name for axis in sorted(inputs.table.schema.axes, key=lambda axis: len(axis.categories))]
+    pairs = _judged_pairs(bench, inputs, names, question)
+    worst = next(((first, second) for first, second, _, _ in pairs), (names[0], names[-1]))
+    rows = given["rows"] if given.get("rows") in names else worst[0]
+    columns = given["columns"] if given.get("columns") in names else worst[1]
+    cells = _judge(bench, inputs, columns, rows, question)
     exposed = [cell for cell in cells if cell.why]
     chosen = next((cell for cell in cells if cell.cell == _asked(given)), None)
-    job = bench.job(given)
-    document = job.document if job is not None and job.arguments[0] == "bound" else None
-    if chosen is None or document is None or document["extremes"]["cell"] != chosen.cell:
-        document = None
-    here = {"rows": rows, "columns": columns}
+    document = None if chosen is None else _found(bench, given, chosen)
+    here = {"rows": rows, "columns": columns, **({"question": question} if question else {})}
     context = {
         "title": "Map of exposed cells",
+        "questions": questions if question else [],
+        "question": question,
         "names": names,
         "rows": rows,
         "columns": columns,
         "found": f"{ui.plural(len(exposed), 'cell')} of {len(cells):,} would be exposed if published exactly.",
         "tiles": None,
         "parts": [],
-        "pairs": _pairs(inputs, names) if len(names) > 2 else None,
+        "pairs": _pairs(pairs, len(list(combinations(names, 2))), question) if len(names) > 2 else None,
         "twin": _table(exposed, here) if exposed else "Nobody.",
         "everybody": ui.Fold(f"All {ui.plural(len(cells), 'cell')}", _table(cells, here)),
         "kinds": KINDS,
@@ -63,14 +67,45 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     }
     if rows == columns:
         return context
-    if len(row.categories) * len(column.categories) <= MOST_TILES:
+    listed_rows, listed_columns = (_smallest_first(inputs, name, cells) for name in (rows, columns))
+    if len(listed_rows) * len(listed_columns) <= MOST_TILES:
         largest = max((cell.people for cell in cells), default=1)
         squares = [replace(square(cell, rows, columns, largest), address=_address(cell.cell, here)) for cell in cells]
-        parts: list[ui.Part] = [
-            ui.Map(f"Every {columns} by {rows}", list(row.categories), list(column.categories), squares, KINDS)
-        ]
+        parts: list[ui.Part] = [ui.Map(f"Every {columns} by {rows}", listed_rows, listed_columns, squares, KINDS)]
         return {**context, "parts": parts}
-    return {**context, "tiles": _tiles(cells, rows, columns, row.index, column.index)}
+    return {**context, "tiles": _tiles(cells, rows, columns, listed_rows, listed_columns)}
+
+
+def _judge(bench: Bench, inputs: Inputs, columns: str, rows: str, question: str) -> list[ExposedCell]:
+    """Every cell of two axes, judged once as long as project and data stay the same."""
+    axes = tuple(dict.fromkeys([columns, rows]))
+    found: list[ExposedCell] = bench.remember(
+        (bench.place.key(), axes, question), lambda: judge(inputs.table, inputs.target, axes)
+    )
+    return found
+
+
+def _smallest_first(inputs: Inputs, name: str, cells: list[ExposedCell]) -> list[str]:
+    """The categories of an axis with the smallest groups first; those of an ordered axis in their order."""
+    axis = inputs.table.schema.axis(name)
+    if inputs.project.axes[name].is_ordered:
+        return list(axis.categories)
+    people = dict.fromkeys(axis.categories, 0)
+    for cell in cells:
+        people[cell.cell[name]] += cell.people
+    return sorted(axis.categories, key=lambda category: people[category])
+
+
+def _found(bench: Bench, given: Given, chosen: ExposedCell) -> ui.Document | None:
+    """What the command found about a cell: just now, or before, if neither project nor data changed."""
+    jobs = [bench.job(given)] if given.get("job") else bench.jobs.of(bench.store)
+    for job in jobs:
+        if job is None or job.arguments[0] != "bound" or job.document is None or job.state != "done":
+            continue
+        extremes = job.document.get("extremes") or {}
+        if extremes.get("cell") == chosen.cell and bench.place.is_since(job.moment):
+            return job.document
+    return None
 
 
 def _asked(given: Given) -> dict[str, str]:
@@ -87,19 +122,30 @@ def _arguments(bench: Bench, cell: Mapping[str, str], option: str = "") -> list[
     return ["bound", bench.place.name, *named, *([f"--cell=option={option}"] if option else [])]
 
 
-def _pairs(inputs: Inputs, names: list[str]) -> ui.Part:
-    """How many cells of each pair of axes would be exposed: where to drill down."""
+def _judged_pairs(bench: Bench, inputs: Inputs, names: list[str], question: str) -> list[tuple[str, str, int, int]]:
+    """Pairs of axes with their cells and how many would be exposed, the worst first; of many pairs the smallest."""
     sizes = {axis.name: len(axis.categories) for axis in inputs.table.schema.axes}
     pairs = sorted(combinations(names, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
     judged = []
     for first, second in pairs[:MOST_PAIRS]:
-        cells = judge(inputs.table, inputs.target, (second, first))
-        exposed = [cell for cell in cells if cell.why]
-        address = f"map?{urlencode({'rows': first, 'columns': second})}"
-        judged.append((ui.Link(f"{second} by {first}", address), len(cells), len(exposed)))
-    judged.sort(key=lambda row: -row[2] / max(row[1], 1))
-    grid = ui.Grid(("pair of axes", "cells", "exposed if exact"), judged, total=len(pairs), sortable=True)
-    return ui.Fold(f"All pairs of axes ({len(pairs):,})", grid)
+        cells = _judge(bench, inputs, second, first, question)
+        judged.append((first, second, len(cells), sum(bool(cell.why) for cell in cells)))
+    return sorted(judged, key=lambda pair: -pair[3] / max(pair[2], 1))
+
+
+def _pairs(judged: list[tuple[str, str, int, int]], total: int, question: str) -> ui.Part:
+    """How many cells of each pair of axes would be exposed: where to drill down."""
+    asked = {"question": question} if question else {}
+    rows = [
+        (
+            ui.Link(f"{second} by {first}", f"map?{urlencode({'rows': first, 'columns': second, **asked})}"),
+            cells,
+            exposed,
+        )
+        for first, second, cells, exposed in judged
+    ]
+    grid = ui.Grid(("pair of axes", "cells", "exposed if exact"), rows, total=total, sortable=True)
+    return ui.Fold(f"All pairs of axes ({total:,}), the worst first", grid)
 
 
 def _drawer(bench: Bench, inputs: Inputs, cell: ExposedCell, document: ui.Document | None) -> list[ui.Part]:
@@ -219,17 +265,18 @@ def look(bench: Bench, given: Given) -> str:
 
 
 def _tiles(
-    cells: list[ExposedCell], rows: str, columns: str, row: Mapping[str, int], column: Mapping[str, int]
+    cells: list[ExposedCell], rows: str, columns: str, listed_rows: list[str], listed_columns: list[str]
 ) -> dict[str, Any]:
     """What the canvas draws: places, people and reasons."""
+    row = {name: place for place, name in enumerate(listed_rows)}
+    column = {name: place for place, name in enumerate(listed_columns)}
     places = [[row[cell.cell[rows]], column[cell.cell[columns]], cell.people, cell.why] for cell in cells]
-    names = {"row": rows, "column": columns}
-    return {"rows": list(row), "columns": list(column), "cells": places, "names": names}
+    return {"rows": listed_rows, "columns": listed_columns, "cells": places, "names": {"row": rows, "column": columns}}
 
 
 def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> ui.Part:
-    """The same as a table: exposed cells first, the largest first among them."""
-    ordered = sorted(cells, key=lambda cell: (not cell.why, -cell.people))
+    """The same as a table: exposed cells first, the smallest first among them."""
+    ordered = sorted(cells, key=lambda cell: (not cell.why, cell.people))
     shown = [
         (
             ui.Link(", ".join(cell.cell.values()), _address(cell.cell, here)),
@@ -237,7 +284,7 @@ def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> ui.Part:
             ui.Tag("exposed") if cell.why else ui.Tag("within", "within limits"),
             cell.why or "-",
         )
-        for cell in ordered[: ui.MOST_ROWS]
+        for cell in ordered[:MOST_LISTED]
     ]
     return ui.Grid(("cell", "people", "if exact", "why"), shown, total=len(cells), sortable=True)
 

@@ -1,18 +1,20 @@
 """Limits: what nobody may be able to infer, in words; presets with their sources; lock before the count."""
 
+import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
-from safemargin.core import InputError, Target
-from safemargin.io import write_whole
+from safemargin.core import InputError, Target, write_whole
 from safemargin.release.forecast import STATES
 from safemargin.release.ledger.locks import lock_notes, read_forecast, read_locks
 from safemargin.release.project import Project
 from safemargin.release.report.forecast import chances_chart
 from safemargin.ui import Chart, Grid, Paragraph, Part, Points, percent, plural
-from safemargin.web.bench import Bench, Given, Screen, command, has_project
-from safemargin.web.edit import set_keys, without
+from safemargin.web.bench import Bench, Given, Screen, WrongFields, command, has_project
+from safemargin.web.edit import set_keys, with_content
 
 PROTECT = {
     "auto": "merge neighbours if there are any, else suppress (auto)",
@@ -72,7 +74,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if preset is not None:
         values = {"share": f"{preset.share:g}", "people": str(preset.people), "known": str(preset.known)}
     values |= {name: given[name] for name in values if name in given}
-    ledger, job = project.ledger, bench.job(given)
+    ledger, job = project.ledger, bench.job(given, "limits")
     seen = job.document if job is not None and job.arguments[0] == "forecast" else None
     seen = seen or (read_forecast(ledger) if ledger is not None else None)
     return {
@@ -90,6 +92,8 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
             for onlooker in project.onlookers
         ],
         "digest": bench.place.digest,
+        **_tables(project),
+        **_onlooker(project),
         "ledger": ledger,
         "has_data": project.data is not None and project.data.file is not None,
         "locked": bool(ledger is not None and read_locks(ledger)),
@@ -98,50 +102,119 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     }
 
 
+MOST_PAIRS = 28
+FORMATS = {"csv": "CSV", "json": "JSON", "xlsx": "Excel", "parquet": "Parquet", "px": "PX", "sdmx.csv": "SDMX"}
+NOT_HERE = ("margins", "pairs", "order")
+
+
+def _tables(project: Project) -> dict[str, Any]:
+    """Pairs of axes that can be asked for, and the formats of the files."""
+    names = list(project.axes)
+    asked = {tuple(sorted(wanted.axes)) for wanted in project.wanted if len(wanted.axes) == 2}
+    pairs = [(first, second, tuple(sorted((first, second))) in asked) for first, second in combinations(names, 2)]
+    formats = [(name, words, name in project.outputs.formats) for name, words in FORMATS.items()]
+    return {"pairs": pairs[:MOST_PAIRS] if project.data is not None else [], "formats": formats}
+
+
+def choose_tables(bench: Bench, given: Given) -> str:
+    """Write the tables of two axes and the formats into the project file; larger tables that it names stay."""
+    project, content = bench.place.load(), tomllib.loads(bench.place.text)
+    names = list(project.axes)
+    keys = {section.get("label", key): key for key, section in content["axes"].items()}
+    formats = [name for name in FORMATS if given.get(f"format-{name}") == "yes"]
+    if not formats:
+        raise WrongFields({"formats": "files: choose at least one format"})
+    offered = list(combinations(names, 2))[:MOST_PAIRS]
+    asked = [list(pair) for place, pair in enumerate(offered) if given.get(f"pair-{place}") == "yes"]
+    larger = [list(wanted.axes) for wanted in project.wanted if len(wanted.axes) > 2]
+    unseen = [list(wanted.axes) for wanted in project.wanted if len(wanted.axes) == 2 and _pair(wanted.axes, names)]
+    margins = [[keys.get(name, name) for name in margin] for margin in [*asked, *unseen, *larger]]
+    changed = {key: value for key, value in content.items() if key not in ("tables", "outputs")}
+    tables = {key: value for key, value in content.get("tables", {}).items() if key not in NOT_HERE}
+    tables |= {"margins": margins} if margins else {}
+    outputs = {key: value for key, value in content.get("outputs", {}).items() if key not in NOT_HERE}
+    changed |= {"tables": tables} if tables else {}
+    changed["outputs"] = {**outputs, "formats": formats}
+    bench.place.save(with_content(bench.place.text, changed), given.get("digest", ""))
+    return "limits"
+
+
+def _pair(axes: tuple[str, ...], names: list[str]) -> bool:
+    """Whether a pair of axes is not among those that the form offers."""
+    offered = list(combinations(names, 2))[:MOST_PAIRS]
+    return not any(set(axes) == set(pair) for pair in offered)
+
+
+def _onlooker(project: Project) -> dict[str, Any]:
+    """The onlooker of a project that declares at most one, who can be described here."""
+    if len(project.declared) > 1:
+        return {"knows": "", "knows_rule": False, "compositions": {}}
+    (onlooker,) = project.onlookers
+    return {"knows": onlooker.composition, "knows_rule": onlooker.knows_rule, "compositions": WORDS}
+
+
+def choose_onlooker(bench: Bench, given: Given) -> str:
+    """Write what the onlooker knows into the project file."""
+    project, content = bench.place.load(), tomllib.loads(bench.place.text)
+    if len(project.declared) > 1:
+        raise InputError("several onlookers are declared: describe them in the project file")
+    if given.get("composition") not in WORDS:
+        raise WrongFields({"composition": "what they know: choose one of the list"})
+    before = dict(next(iter(content.get("onlookers", [])), {"name": "informed"}))
+    before |= {"composition": given["composition"], "knows_rule": given.get("rule") == "yes"}
+    bench.place.save(with_content(bench.place.text, {**content, "onlookers": [before]}), given.get("digest", ""))
+    return "limits"
+
+
 def _unforced(ledger: Any) -> Any:
     """The ledger without the demand for a lock, which this screen is there to make."""
     return None if ledger is None else ledger.model_copy(update={"lock": False})
 
 
 def save(bench: Bench, given: Given) -> str:
-    """Write the limits into the project file."""
-    target = replace(
-        bench.place.load().target,
-        beta=round((100 - _number(given, "share", float)) / 100, 12),  # 100 - 95.1 is no round number of base two
-        kappa=_number(given, "people", int),
-        tau=_number(given, "known", int),
-        guard=None,
-    )
+    """Write the limits into the project file; all errors are stated at once."""
+    wrong: dict[str, str] = {}
+    share, people, known = (_number(given, name, kind, wrong) for name, kind in KINDS.items())
     protect = given.get("protect", "")
     if protect not in PROTECT:
-        raise InputError(f"protect = {protect[:60]!r}: choose one of the list")
+        wrong["protect"] = f"protect = {protect[:60]!r}: choose one of the list"
+    if wrong:
+        raise WrongFields(wrong)
+    # 100 - 95.1 is no round number of base two
+    beta = round((100 - share) / 100, 12)
+    target = replace(bench.place.load().target, beta=beta, kappa=int(people), tau=int(known), guard=None)
     bench.place.save(bench.place.with_limits(target, protect), given.get("digest", ""))
+    if given.get("do") == "price":
+        return bench.run(["forecast", bench.place.name], "The forecast", "limits")
     return "limits"
 
 
 LABELS = {"share": "share of one mind", "people": "people of a group", "known": "width at which a count is disclosed"}
+KINDS: Mapping[str, type[float] | type[int]] = {"share": float, "people": int, "known": int}
 
 
-def _number(given: Given, name: str, kind: type[float] | type[int]) -> Any:
+def _number(given: Given, name: str, kind: type[float] | type[int], wrong: dict[str, str]) -> float:
     text = given.get(name, "").strip()
     try:
-        number = kind(text) if text.isascii() else None
+        number = float(kind(text)) if text.isascii() else math.nan
     except ValueError:
-        number = None
-    if number is None or not 0 <= number < 1e15:
-        raise InputError(f"{LABELS[name]}: {text[:60]!r} is no number that fits; write it with the digits 0 to 9")
-    if name == "share" and not 50 < number < 100:
-        raise InputError(f"{LABELS[name]}: {text[:60]} must be above 50 % and below 100 %")
-    if name == "people" and number < 1:
-        raise InputError(f"{LABELS[name]}: must be at least 1")
+        number = math.nan
+    if not 0 <= number < 1e15:
+        wrong[name] = f"{LABELS[name]}: {text[:60]!r} is no number that fits; write it with the digits 0 to 9"
+    elif name == "share" and not 50 < number < 100:
+        wrong[name] = f"{LABELS[name]}: {text[:60]} must be above 50 % and below 100 %"
+    elif name == "people" and number < 1:
+        wrong[name] = f"{LABELS[name]}: must be at least 1"
     return number
 
 
 def add_ledger(bench: Bench, given: Given) -> str:
     """Name the ledger in the project file."""
     population, cycle = given.get("population", "").strip(), given.get("cycle", "").strip()
-    if not population or not cycle:
-        raise InputError("population and cycle: say whom the release is about, and which of its releases it is")
+    wrong = {} if population else {"population": "population and cycle: say whom the release is about"}
+    wrong |= {} if cycle else {"cycle": "population and cycle: say which of its releases this is, such as the year"}
+    if wrong:
+        raise WrongFields(wrong)
     values = {"turnover": "net", "answers": "kept", "cycle": cycle, "population": population, "file": "ledger.sqlite"}
     bench.place.save(set_keys(bench.place.text, "ledger", values), given.get("digest", ""))
     return "limits"
@@ -149,9 +222,9 @@ def add_ledger(bench: Bench, given: Given) -> str:
 
 def rehearse(bench: Bench, given: Given) -> str:
     """Make a plan with the saved limits on other data, such as those of last year; nothing is recorded."""
-    other = bench.existing(given.get("other", ""), "other data")
+    other = bench.existing(given.get("other", ""), "other data", "other")
     file = bench.place.unused("rehearsal")
-    text = without(set_keys(bench.place.text, "data", {"file": other}), "ledger")
+    text = bench.place.copied(set_keys(bench.place.text, "data", {"file": other}))
     project = bench.place.folder / f"{file}.toml"
     Project.parse(text, folder=bench.place.folder, name=project.name)
     write_whole(project, text.encode())
@@ -163,7 +236,7 @@ def forecast(bench: Bench, given: Given) -> str:
     """Read off the roll what the saved limits will cost."""
     arguments = ["forecast", bench.place.name]
     if given.get("last", "").strip():
-        arguments += ["--votes", bench.existing(given["last"], "data of last year")]
+        arguments += ["--votes", bench.existing(given["last"], "data of last year", "last")]
     return bench.run(arguments, "The forecast", "limits")
 
 
@@ -200,6 +273,15 @@ SCREEN = Screen(
     "limits",
     "Limits",
     show,
-    {"save": save, "ledger": add_ledger, "lock": lock, "rehearse": rehearse, "forecast": forecast},
+    {
+        "save": save,
+        "price": save,
+        "tables": choose_tables,
+        "onlooker": choose_onlooker,
+        "ledger": add_ledger,
+        "lock": lock,
+        "rehearse": rehearse,
+        "forecast": forecast,
+    },
     has_project,
 )

@@ -5,15 +5,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from safemargin import ui
-from safemargin.core import JOINER, InputError
-from safemargin.io import read_bytes, write_whole
+from safemargin.core import JOINER, InputError, write_whole
+from safemargin.io import read_bytes
 from safemargin.release.columns import JOINED
 from safemargin.release.project import Project
 from safemargin.release.report.alternatives import PROTECTION_WORDS
 from safemargin.release.report.charts import strictness_chart
 from safemargin.release.report.groups import NOT_COMPUTED, Choice
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command, has_project
-from safemargin.web.edit import without
+from safemargin.web.bench import Bench, Given, Screen, command, has_project
+from safemargin.web.place import PastRun
 from safemargin.web.screens.home import answers_of, estimate
 
 SHORT = 10
@@ -143,7 +143,7 @@ def _changed(bench: Bench, given: Given) -> str:
 
 def _with_choice(bench: Bench, options: str) -> str:
     """The project file with an alternative that a plan here offered; no others are written."""
-    offered = {each["options"] for run in bench.place.runs() for each in run.document.get("alternatives", [])}
+    offered = {each["options"] for run in bench.place.project_runs() for each in run.document.get("alternatives", [])}
     if options not in offered:
         raise InputError(f"{options[:60]!r}: is no alternative that a plan here offers")
     said, target = _said(options), bench.place.load().target
@@ -168,7 +168,7 @@ def attempt(bench: Bench, given: Given) -> str:
         raise InputError("make a plan first: a change is held against it")
     name = bench.place.unused("trial")
     file = bench.place.folder / f"{name}.toml"
-    write_whole(file, without(text, "ledger").encode())
+    write_whole(file, bench.place.copied(text).encode())
     said = urlencode({key: given[key] for key in FIELDS if given.get(key)})
     arguments = ["release", file.name, "--out", name, "--draft"]
     return bench.run(arguments, "The trial", f"plan?run={name}&{said}", estimate=tuple(estimate(bench)), back="plan")
@@ -177,8 +177,8 @@ def attempt(bench: Bench, given: Given) -> str:
 def write(bench: Bench, given: Given) -> str:
     """Write the change to the project file, if it is the one that was tried."""
     text = _changed(bench, given)
-    files = [run.folder.with_suffix(".toml") for run in bench.place.runs() if run.name == given.get("run")]
-    if not any(file.is_file() and read_bytes(file) == without(text, "ledger").encode() for file in files):
+    files = [run.folder.with_suffix(".toml") for run in bench.place.project_runs() if run.name == given.get("run")]
+    if not any(file.is_file() and read_bytes(file) == bench.place.copied(text).encode() for file in files):
         raise InputError("try it first: a trial shows what this change gains and loses")
     bench.place.save(text, given.get("digest", ""))
     return "plan"
@@ -228,7 +228,8 @@ def _axes(run: PastRun) -> ui.Part:
         (axis, sum(counts.values()), *(counts[action] or "-" for action in ACTIONS), ui.percent(kept / max(every, 1)))
         for (axis, counts), (kept, every) in zip(tally.items(), people.values(), strict=True)
     ]
-    columns = ("axis", "categories before", *ACTIONS, "people in exact groups")
+    before = "results before" if "questions" in run.document else "categories before"
+    columns = ("axis", before, *ACTIONS, "people in exact groups")
     return ui.Section("Before and after", ui.Grid(columns, rows))
 
 
@@ -236,11 +237,19 @@ def _groups(run: PastRun) -> ui.Part:
     """Groups that are not exact, with the reason; the exact ones fold away."""
     cells = [cell for cell in run.document["cells"] if cell["cell"]]
     rows = [
-        (_name(cell["cell"]), ", ".join(cell["cell"]), cell["people"], ui.Tag(cell["action"]), cell["reason"])
+        (
+            _name(cell["cell"]),
+            *([cell["question"]] if "question" in cell else []),
+            ", ".join(cell["cell"]),
+            cell["people"],
+            ui.Tag(cell["action"]),
+            cell["reason"],
+        )
         for cell in sorted(cells, key=lambda cell: cell["action"] == "exact")
     ]
-    changed = [row for row in rows if str(row[3]) != "exact"]
-    columns = ("group", "axis", "people", "published", "why")
+    changed = [row for row in rows if str(row[-2]) != "exact"]
+    question = ("question",) if "questions" in run.document else ()
+    columns = ("group", *question, "axis", "people", "published", "why")
     return ui.Section(
         "Groups that are not exact",
         ui.Grid(columns, changed, sortable=True) if changed else "Every group is exact.",

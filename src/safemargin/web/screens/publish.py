@@ -9,12 +9,13 @@ from safemargin.release.ledger.locks import read_locks
 from safemargin.release.project import Project
 from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.ui import Grid, Part
-from safemargin.web.bench import Bench, Given, PastRun, Screen, command
+from safemargin.web.bench import Bench, Given, Screen, WrongFields, command
+from safemargin.web.place import PastRun
 
 
 def show(bench: Bench, given: Given) -> dict[str, Any]:
     """The newest draft and whether it can be published, or what was published."""
-    project, runs = bench.place.load(), bench.place.runs()
+    project, runs = bench.place.load(), bench.place.project_runs()
     if given.get("run"):
         run = bench.place.run(given["run"])
         if run.kind != "published":
@@ -80,16 +81,20 @@ def publish(bench: Bench, given: Given) -> str:
     if missing:
         raise InputError(f"this does not hold yet: {missing[0]}")
     decided, checked = given.get("decided", "").strip(), given.get("checked", "").strip()
-    if not decided or not checked or decided.casefold() == checked.casefold():
-        raise InputError("two names: give the names of two different people, who decided it and who checked it")
-    if any(name.startswith("-") for name in (decided, checked)):
-        raise InputError("two names: a name does not begin with a dash")
+    given_names = {"decided": decided, "checked": checked}
+    wrong = {field: "two names: a name is missing" for field, name in given_names.items() if not name}
+    dash = "two names: a name does not begin with a dash"
+    wrong |= {field: dash for field, name in given_names.items() if name.startswith("-")}
+    if not wrong and decided.casefold() == checked.casefold():
+        wrong["checked"] = "two names: give the names of two different people, who decided it and who checked it"
+    if wrong:
+        raise WrongFields(wrong)
     name = bench.place.unused("release")
     return bench.run(_arguments(bench, name, decided, checked), "Publishing", f"publish?run={name}")
 
 
 def _is_there(bench: Bench) -> bool:
-    return bench.place.project is not None and bool(bench.place.runs())
+    return bench.place.project is not None and bool(bench.place.project_runs())
 
 
 SCREEN = Screen("publish", "Publish", show, {"publish": publish}, _is_there)

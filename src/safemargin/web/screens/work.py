@@ -1,5 +1,6 @@
 """A command at work: an estimate at once, how far the command is, and cancel."""
 
+import re
 from typing import Any
 
 from safemargin.core import InputError
@@ -22,4 +23,12 @@ def cancel(bench: Bench, given: Given) -> str:
     return f"job?id={given.get('id', '')}"
 
 
-SCREEN = Screen("job", "", show, {"cancel": cancel})
+def seen(bench: Bench, given: Given) -> str:
+    """Take the notice of a job that ended away."""
+    if (job := bench.jobs.find(given.get("id", ""))) is not None:
+        job.seen = True
+    here = given.get("here", "home")
+    return here if re.fullmatch("[a-z]+", here) and here not in ("job", "home") else "./"
+
+
+SCREEN = Screen("job", "", show, {"cancel": cancel, "seen": seen})

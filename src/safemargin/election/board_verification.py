@@ -10,10 +10,10 @@ from safemargin.election.board_check import BoardCheck, content_of, entry_name, 
 from safemargin.election.checking import CountedBallots, count_ballots, frozen_root, rank
 from safemargin.election.entries import order_fault
 from safemargin.election.keys import parse, typed
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.tallied import freeze_faults, release_faults, signed_release, total_faults
-from safemargin.election.tally import TallyPlan
+from safemargin.election.tallies import TallyPlan
 from safemargin.io import parse_json, read_bytes
 
 READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)

@@ -16,14 +16,14 @@ from safemargin.core import (
 )
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.possible_tables import votes_by_axis
-from safemargin.release.decide.rerun import Reasons
+from safemargin.release.decide.rerun import ExplanationSearch
 from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.drafting import rule_of
-from safemargin.release.witnesses import Carried
+from safemargin.release.witnesses import WitnessBundle
 
 
 def rerun_failures(
-    carried: Carried, target: Target, printed: Sequence[PublishedTable], progress: Progress = no_progress
+    carried: WitnessBundle, target: Target, printed: Sequence[PublishedTable], progress: Progress = no_progress
 ) -> Iterator[str]:
     """Witnesses for which the program publishes something else than what is `printed`."""
     known = Table(carried.schema, carried.tables[:1], (carried.roll,))
@@ -35,7 +35,7 @@ def rerun_failures(
 
 
 def led_elsewhere(
-    carried: Carried,
+    carried: WitnessBundle,
     rule: ReleaseRule,
     candidate: Candidate,
     rerun: Rerun,
@@ -44,8 +44,8 @@ def led_elsewhere(
 ) -> Iterator[str]:
     """The same where the `rule` came to a `candidate` for the first witness; `rerun` is the whole program."""
     published, known = as_seen(printed), rule.table
-    reasons = None if carried.wanted else Reasons(rule, candidate)
-    if reasons is not None and (block := _unexplained(reasons, dict(carried.parts))):
+    reasons = None if carried.wanted else ExplanationSearch(rule, candidate)
+    if reasons is not None and (block := _unexplained(reasons, dict(carried.shared_sums))):
         yield f"{WITNESSES}: fixes no sums that explain why {block} is merged or omitted"
         return
     for number, table in enumerate(carried.tables, 1):
@@ -63,7 +63,7 @@ def led_elsewhere(
             return
 
 
-def _unexplained(reasons: Reasons, parts: Mapping[str, tuple[Group, ...]]) -> str:
+def _unexplained(reasons: ExplanationSearch, parts: Mapping[str, tuple[Group, ...]]) -> str:
     """A merged block, or omitted axis, that other tables with the same sums need not have; or nothing.
 
     It is explained if the sum of one of its parts lies outside the strict limits, or all its groups are fixed.
@@ -71,7 +71,7 @@ def _unexplained(reasons: Reasons, parts: Mapping[str, tuple[Group, ...]]) -> st
     for axis, block in reasons.blocks:
         split = reasons.rule.covers[axis].split
         fixed = [group for group in parts.get(split.axis.name, ()) if group <= block.whole]
-        outside = [part.whole for part in block.parts if not split.regular(part.whole, reasons.rule.limits.strict)]
+        outside = [part.whole for part in block.children if not split.regular(part.whole, reasons.rule.limits.strict)]
         if not set(block.groups) <= set(fixed) and not set(outside) & set(fixed):
             return f"{split.axis.name} {label(block.whole, split.axis.categories)}"
     return ""

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from safemargin.core import InputError
 from safemargin.election.desk import Desk, hash_of
 from safemargin.election.keys import new_seed
-from safemargin.election.manifest import TOTAL, Dimension
+from safemargin.election.manifests import TOTAL, Dimension
 from safemargin.election.receipts import DROPPED, Receipt
 from safemargin.election.wording import PersonError, shipped_texts
 from safemargin.ui import Html, element, joined, page_in, paragraphs, points, section

@@ -1,7 +1,7 @@
 """The whole program on other answers to several questions: a rerun runs a tuple, one table per question.
 
 With groups of their own, or where every axis suppresses single groups, decisions about a question read that question
-and rolls only: each is rerun by itself (`again.py`), which is the same as rerunning every tuple. With groups that are
+and rolls only: each is rerun by itself (`replay.py`), which is the same as rerunning every tuple. With groups that are
 merged for all questions, the first tuple goes through the whole search, and the rule must cut every axis at the same
 blocks for each further one; the sums that are fixed must explain every merged block in one question.
 """
@@ -24,7 +24,6 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
-from safemargin.release.again import led_elsewhere, rerun_failures
 from safemargin.release.decide.decide import search
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.possible_tables import votes_by_axis
@@ -38,6 +37,7 @@ from safemargin.release.decide.shared_groups import (
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
 from safemargin.release.question_witnesses import CarriedQuestions, carried_questions_in
+from safemargin.release.replay import led_elsewhere, rerun_failures
 
 Printed = Sequence[Sequence[PublishedTable]]
 """The tables of every question as a reader has them."""
@@ -159,10 +159,10 @@ def _unexplained(rule: CommonRule, candidate: CommonCandidate, carried: CarriedQ
             explained = False
             for question in rule.asked(axis):
                 mine, name = rule.rules[question], cover.split.axis.name if cover else ""
-                fixed = dict(carried.each[question].parts).get(name, ())
+                fixed = dict(carried.each[question].shared_sums).get(name, ())
                 own = mine.covers[axis].split
                 explained |= set(block.groups) <= set(fixed) or any(
-                    part.whole in fixed and not own.regular(part.whole, mine.limits.strict) for part in block.parts
+                    part.whole in fixed and not own.regular(part.whole, mine.limits.strict) for part in block.children
                 )
             if not explained and cover is not None:
                 return f"{cover.split.axis.name} {label(block.whole, cover.split.axis.categories)}"

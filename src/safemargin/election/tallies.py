@@ -18,7 +18,7 @@ from safemargin.election.ballots import cells_of
 from safemargin.election.checking import CountedBallots
 from safemargin.election.group import IDENTITY, Point, Scalar, hash_to_point, name_of
 from safemargin.election.keys import canonical
-from safemargin.election.manifest import EVERYBODY, NO_ANSWER, TOTAL, KnownElection
+from safemargin.election.manifests import EVERYBODY, NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.proofs import EMPTY, Ciphertext, is_decryption, prove_decryption
 from safemargin.election.roll import merge_small
 from safemargin.io import natural_order

@@ -28,16 +28,16 @@ from safemargin.core import (
     numpy_generator,
     python_command,
     safe_environment,
+    write_whole,
 )
 from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
-from safemargin.election.manifest import NO_ANSWER, KnownElection
+from safemargin.election.manifests import NO_ANSWER, KnownElection
 from safemargin.election.report import ElectionRehearsal
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import ElectionPlan, parse_plan, plan_text
-from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
-from safemargin.io import write_whole
 from safemargin.parties.service import free_ports
 
 STARTER = "safemargin.election.starter"
@@ -202,7 +202,7 @@ def made_up_roll(plan: ElectionPlan, voters: int, generator: Generator) -> dict[
     }
 
 
-class Crowd:
+class SimulatedVoters:
     """Made-up people with wallets in memory: each enrols, answers and casts in one visit."""
 
     def __init__(self, election: KnownElection, codes: Mapping[str, str], ask: Ask, generator: Generator) -> None:
@@ -323,7 +323,7 @@ def _conduct(
     parties.run(board, "publish", folder / board, "--approvals", folder / "drop")
     codes = folder / registrar / "codes.csv"
     parties.run(registrar, "letters", folder / registrar, "--roll", folder / "roll.csv", "--codes", codes)
-    crowd = Crowd(election, read_codes(codes), people, generator)
+    crowd = SimulatedVoters(election, read_codes(codes), people, generator)
     with killing(parties, generator, kill) as first:
         crowd.vote(progress)
     with killing(parties, generator, kill) as second:

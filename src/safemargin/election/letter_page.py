@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifests import KnownElection
 from safemargin.election.wording import Texts
 from safemargin.ui import Html, element, joined, page_in, paragraphs
 
