@@ -19,13 +19,13 @@ from fault_server import (
     COUNT,
     KINDS,
     TEMPORARY,
+    Server as FaultServer,
     allowed_codes,
     fixture_server,
     modes,
     points,
     restore,
 )
-from fault_server import Server as FaultServer
 from safemargin.election.board import Board
 from safemargin.election.verify import check_board
 
