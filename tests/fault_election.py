@@ -2,18 +2,18 @@
 
 import contextlib
 import shutil
-import socket
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from election_world import SMALL, roll_of, secrets_of
 from fault_server import TEMPORARY, WORK, Server
+from fault_services import Turn, World
 from recorded import folder_in_memory
+from safemargin.election.board import Board
+from safemargin.election.board_verification import check_board
 from safemargin.election.client import ask_over_http, enrol, fetch_tokens, send
-from safemargin.election.manifest import KnownElection
-from safemargin.election.rehearse import read_codes
+from safemargin.election.manifests import KnownElection
+from safemargin.election.rehearsal import read_codes
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan
 from safemargin.election.voter import Wallet
@@ -24,15 +24,6 @@ ISSUERS = ("issuer-1", "issuer-2", "issuer-3")
 TRUSTEES = ("trustee-1", "trustee-2", "trustee-3")
 WITNESSED = ("board", *ISSUERS)
 """Who is asked when an entry is written to the board."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A command of a party, the services that it asks, and those of them that are struck too."""
-
-    command: str
-    asked: tuple[str, ...] = ()
-    struck: tuple[str, ...] = ()
 
 
 def _close(party: str, *more: str) -> Turn:
@@ -92,41 +83,22 @@ _AFTER = {
 """What other parties do then, before the next turn."""
 
 
-class Election:
-    """The folders before each turn, and the services of all parties in a folder of one's own."""
+class Election(World):
+    """An election of ten parties."""
+
+    turns = TURNS
 
     def __init__(self, server: Server, kept: Path, root: Path) -> None:
-        self.server, self.kept, self.root, self.work = server, kept, root, root / WORK
+        super().__init__(server, kept, root)
         plan = parse_plan(SMALL)
         self.ports = dict(zip(plan.parties, free_ports(len(plan.parties)), strict=True))
-        self.running: dict[str, int] = {}
-        self.words: dict[str, str] = {}
 
-    def run(self, command: str) -> None:
-        ran = self.server.run(self.root, command)
-        assert ran["code"] == 0, (command, ran)
+    def serving(self, name: str) -> str:
+        return f"election serve {name} --port {self.ports[name]}"
 
-    def start(self, names: Sequence[str], at: int = -1, kind: int = 0) -> None:
-        """Start services, and wait until they take connections."""
-        for name in names:
-            command = f"election serve {name} --port {self.ports[name]}"
-            self.running[name] = self.server.start(self.root, command, at, kind)
-        for name in names:
-            while not self.server.is_over(self.running[name]) and not self._takes_connections(name):
-                time.sleep(0.005)
-
-    def _takes_connections(self, name: str) -> bool:
-        with socket.socket() as tried:
-            return tried.connect_ex(("127.0.0.1", self.ports[name])) == 0
-
-    def stop(self) -> None:
-        """Kill all services, as a power failure would."""
-        for process in self.running.values():
-            self.server.end(process)
-        self.running.clear()
-
-    def command(self, turn: str) -> str:
-        return TURNS[turn].command.format(**self.words)
+    def faults(self) -> list[str]:
+        board = self.work / "board/board"
+        return list(check_board(Board(board), processes=1).findings) if board.exists() else []
 
     def prepare(self) -> None:
         """Hold the election, and keep the folders as they are before each turn."""

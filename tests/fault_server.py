@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -48,12 +49,12 @@ class Server:
 
     def run(self, root: Path, command: str, at: int = -1, kind: int = COUNT) -> dict[str, Any]:
         """Run a command to its end: its exit code, a letter for each of its operations, and what it said."""
-        answer: dict[str, Any] = self.ask(do="run", root=str(root), arguments=command.split(), at=at, kind=kind)
+        answer: dict[str, Any] = self.ask(do="run", root=str(root), arguments=shlex.split(command), at=at, kind=kind)
         return answer
 
     def start(self, root: Path, command: str, at: int = -1, kind: int = COUNT) -> int:
         """Start a command and leave it running; the number of its process."""
-        return int(self.ask(do="start", root=str(root), arguments=command.split(), at=at, kind=kind))
+        return int(self.ask(do="start", root=str(root), arguments=shlex.split(command), at=at, kind=kind))
 
     def is_over(self, process: int) -> bool:
         return bool(self.ask(do="over", process=process))
