@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import written_calls
 from safemargin import Draft, RefusedError, Release, cli, release
 
 SCRIPT = Path(sys.executable).parent / "safemargin"
@@ -41,11 +42,17 @@ Run = Callable[..., Ran]
 
 
 def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `safemargin` with the arguments it is given, without a new process."""
+    """Runs `safemargin` with the arguments it is given, without a new process.
+
+    A function of the library that has no command is called, with its arguments written like options.
+    """
     monkeypatch.setenv("COLUMNS", WIDTH)
 
     def called(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["safemargin", *map(str, arguments)])
+        words = [str(argument) for argument in arguments]
+        if words and written_calls.is_written_call(words):
+            return Ran(*written_calls.answer(words))
+        monkeypatch.setattr(sys, "argv", ["safemargin", *words])
         code = 0
         try:
             cli.main()

@@ -1,5 +1,6 @@
 """The pages on what of each paper is here: every row names a command that runs, or a reason, and tests that exist."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -13,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = ("coverage_release", "coverage_voting", "coverage_swapping", "coverage_sums", "noise_paper")
 TWO_COLUMNS = ("coverage_sums", "noise_paper")
 """Pages with the columns item, shown by: of all tables of the page."""
+FUNCTIONS = ("growth", "simulate", "swap_rates")
+"""Top-level functions that have no command."""
 OWN = ("coverage_release", "coverage_voting", "coverage_swapping")
 """Pages with the columns item, shown by, test."""
 
@@ -33,14 +36,25 @@ def test_five_papers_have_a_page_in_the_menu(page: str) -> None:
     assert f"{page}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8") and len(rows(page)) > 5
 
 
+def check_functions(shown: str, page: str) -> bool:
+    """Whether a row names functions; each must exist, with the parameters that stand in brackets."""
+    found = re.findall(r"`(?:(noise|aggregate|guarantee)\.)?([a-z_]+)(?:\(([^`]*)\))?`", shown)
+    calls = [(space, name, given) for space, name, given in found if space or name in safemargin.__all__]
+    for space, name, given in calls:
+        function = getattr(getattr(safemargin, space) if space else safemargin, name)
+        if not callable(function):
+            continue
+        known = inspect.signature(function).parameters
+        assert {word.partition("=")[0] for word in given.split(", ") if word} <= set(known), (page, name, given)
+    return any(space or name in FUNCTIONS for space, name, _ in calls)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_row_has_a_command_or_a_reason(page: str) -> None:
     for item, shown, *_ in rows(page):
         commands = [text.split()[0] for text in re.findall(r"`([a-z][^`]*)`", shown)]
         named = any(command in COMMANDS or command in ADDED for command in commands)
-        for function in re.findall(r"`noise\.(\w+)`", shown):
-            assert callable(getattr(safemargin.noise, function)), (page, function)
-            named = True
+        named |= check_functions(shown, page)
         for file in re.findall(r"`((?:aggregate|examples|tests)/[\w/.-]+)`", shown):
             assert (ROOT / file).exists() or (ROOT / "src/safemargin" / file).exists(), (page, file)
         assert named or len(shown) > 40, (page, item)

@@ -86,6 +86,12 @@ def appears(shown: tuple[str, ...], output: str) -> bool:
     return re.search("^" + pattern, output + "\n", re.MULTILINE) is not None
 
 
+def has_words(printed: str, shown: str) -> bool:
+    """Whether words stand in what was printed, however the lines are broken; `...` is any text."""
+    pattern = ".*?".join(re.escape(" ".join(part.split())) for part in shown.split("..."))
+    return re.search(pattern, " ".join(printed.split())) is not None
+
+
 def shows(block: Block, file: Path) -> bool:
     """Whether a block is the text of a file, or its first lines if it ends in `...`."""
     text = file.read_text(encoding="utf-8")
@@ -134,19 +140,32 @@ def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks run in order, in one folder with the files of the page, and Python blocks share their names."""
+    """Blocks run in order, in one folder with the files of the page, and Python blocks share their names.
+
+    A block of text after one of Python is what that prints.
+    """
     if (DATA / page.stem).exists():
         shutil.copytree(DATA / page.stem, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    before, printed = "", ""
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.title is not None:
             assert shows(block, tmp_path / block.title), f"{page.name}:{block.line}: {block.title} reads otherwise"
         elif block.language == "python":
             source = "\n" * (block.line - 1) + block.text
-            exec(compile(source, str(page), "exec"), names)
+            output = io.StringIO()
+            with redirect_stdout(output):
+                exec(compile(source, str(page), "exec"), names)
+            printed = output.getvalue()
+        elif block.language == "text" and before == "python":
+            assert has_words(printed, block.text), (
+                f"{page.name}:{block.line} shows\n{block.text}\nand it prints\n{printed}"
+            )
         elif block.language == "console":
             run_console(block.text, tmp_path)
+        before = block.language
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

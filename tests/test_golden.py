@@ -62,7 +62,7 @@ RUNS = {
         "guarantee swap --epsilon 3 --largest-stratum 10",
         "guarantee convert --rho-squared 2.63 --delta 1e-10",
     ],
-    "noise": ["noise average --kt2 0.1 --variance 2", "noise ptable --variance 2 --bound 3"],
+    "noise": ["noise average --kt2 0.1", "noise ptable --variance 2 --bound 3"],
     "outcome": ["outcome --rule borda --candidates 3 --voters 50", "outcome --rule nonsense --voters 50"],
     "topdown": ["topdown --demo country --people 1000 --blocks 20", "topdown country/topdown.toml --plan"],
 }

@@ -13,6 +13,7 @@ import pytest
 from commands import SCRIPT, Ran, Run, in_process, listing
 from evidence import seeds
 from malformed import VECTORS, Case, cases, good_files
+from written_calls import is_written_call
 
 ALL = list(cases())
 GOOD = good_files(json.loads(VECTORS.read_text(encoding="utf-8")))
@@ -78,7 +79,8 @@ def test_every_malformed_input(run: Run, tmp_path: Path, command: str) -> None:
 
 @pytest.mark.slow
 def test_malformed_inputs_of_the_installed_command_within_a_gibibyte(tmp_path: Path) -> None:
-    for number, case in enumerate(ALL[5 :: 97 if len(seeds(0, 0, 1)) else 679]):
+    commands = [case for case in ALL if not is_written_call([*case.arguments, ""])]
+    for number, case in enumerate(commands[5 :: 97 if len(seeds(0, 0, 1)) else 679]):
         folder = tmp_path / str(number)
         folder.mkdir()
         prepare(folder, case)

@@ -65,15 +65,12 @@ MENU = {
     "Check": {
         "audit": MenuEntry("audit.cli:audit", "Attack published tables, ours or not"),
         "bound": MenuEntry("release.bound_cli:bound", "Show what could be inferred about each cell"),
-        "growth": MenuEntry("release.growth_cli:growth", "Measure where disclosure begins as tables grow"),
         "fiber": MenuEntry("fiber.cli:fiber", "Count, list or sample every consistent table"),
         "verify": MenuEntry("verify.cli:verify", "Verify a certificate with integer addition alone"),
     },
     "Noise and swapping": {
         "noise": MenuEntry("noise.cli:noise", "Plan, apply and attack noise on counts"),
         "swap": MenuEntry("swap.cli:swap", "Swap values between records, with a privacy guarantee"),
-        "swap-rates": MenuEntry("swap.cli:swap_rates", "Measure the error of tables at several swap rates"),
-        "simulate": MenuEntry("swap.cli:simulate", "Swapping methods with no known privacy guarantee"),
         "topdown": MenuEntry("topdown.cli:topdown", "Publish counts of areas with differential privacy"),
         "guarantee": MenuEntry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
     },
@@ -94,13 +91,26 @@ OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
 """Commands that are another function where a project file is given."""
 
 
+FUNCTIONS = {
+    "aggregate": ("attack", "privacy", "structure", "views"),
+    "guarantee": ("beside", "budget", "census", "rates", "verify"),
+    "noise": (
+        *("average", "composition", "distort", "exploit", "independence", "interval", "reconstruct", "redundancy"),
+        *("reveal", "tail", "truncated", "utility", "variance"),
+    ),
+    "growth": (),
+    "simulate": (),
+    "swap-rates": (),
+}
+"""Calculators, which are functions of the library and have no command; commands of these names were there once."""
+
+
 WITH_MEMORY = {
     "audit",
     "bound",
     "compare",
     "fiber",
     "forecast",
-    "growth",
     "init",
     "noise",
     "release",
@@ -158,6 +168,10 @@ class _Menu(TyperGroup):
                 formatter.write_dl([(name, entry.summary) for name, entry in entries.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in FUNCTIONS and args[0] not in COMMANDS:
+            ctx.fail(_is_function(args[0].replace("-", "_")))
+        if any(name in FUNCTIONS.get(args[0], ()) for name in args[1:2]):
+            ctx.fail(_is_function(f"{args[0]}.{args[1]}"))
         if args[0] not in COMMANDS:
             close = get_close_matches(args[0], COMMANDS)
             ctx.fail(f"No such command {args[0][:60]!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
@@ -194,6 +208,10 @@ class _Menu(TyperGroup):
             if error.filename is not None:
                 raise cannot_read(error.filename, error) from None
             raise _cannot_print(error) from None
+
+
+def _is_function(name: str) -> str:
+    return f"safemargin.{name} is a function, not a command: in Python, import safemargin; help(safemargin.{name})"
 
 
 def _cannot_print(error: OSError) -> typer.Exit:

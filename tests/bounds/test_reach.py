@@ -7,11 +7,13 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.cells import open_cells, show
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.levels import levels
+from safemargin.bounds.perturb import perturb_and_repair
 from safemargin.bounds.programs import program_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.reach import ExchangeGraph, ExchangeNeighbourhood, perturb_and_repair
+from safemargin.bounds.reach import ExchangeGraph, ExchangeNeighbourhood, attain_by_exchanges
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
+from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
 
 NAMES, SHAPE = ("site", "grade", "term"), (3, 3, 2)
@@ -25,7 +27,7 @@ def village(seed: int, options: int) -> tuple[Table, System]:
     codes = frozen(np.argwhere(people > 0), len(SHAPE))
     axes = tuple(Axis(name, tuple(f"{name}{c}" for c in range(size))) for name, size in zip(NAMES, SHAPE, strict=True))
     tally, roll = Tally(NAMES, codes, frozen(votes, options)), Tally(NAMES, codes, frozen(people[people > 0], 1))
-    table = Table(Schema(axes, tuple("xyz"[:options])), (tally,), (roll,))
+    table = Table(Schema(axes, tuple("xyzabcdefghi"[:options])), (tally,), (roll,))
     merged = (frozenset({"site0", "site1"}), frozenset({"site2"}))
     alone = {axis.name: tuple(frozenset({category}) for category in axis.categories) for axis in axes}
     tables = [printed(table, ("site",), {"site": merged})]
@@ -77,6 +79,40 @@ def test_columns_that_are_wanted_reach_as_far_as_if_all_were() -> None:
             *_, (low, high) = around.ends(parts, (up, down))
             assert (high[:, up] == most[:, up]).all() and (low[:, down] == least[:, down]).all()
             assert (high <= most).all() and (low >= least).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_partners_are_looked_at_one_by_one_and_reach_as_far_as_all_pairs(seed: int) -> None:
+    """With many options, cells are first looked at with the commonest option, then with more, then with all."""
+    table, system = village(seed, 12)
+    rounder = Rounder(system)
+    limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
+    counts = table.margin(NAMES).counts[:, : system.n_free_options].ravel()
+    reach = ExchangeGraph(rounder.exchanges)
+    around = ExchangeNeighbourhood(reach, counts)
+    sizes = [None if some is None else int(some.sum()) for some in around.partners(many=False)]
+    assert sizes == [1, EFFORT.partners, None] and len(list(around.partners(many=True))) == 2
+    for level in levels(system, rounder.ranges, limits):
+        parts, ends = level.pieces(reach.pieces), []
+        for partners in around.partners(many=False):
+            *_, found = around.ends(parts, None, partners)
+            ends.append(found)
+        for (low, high), (least, most) in zip(ends, ends[1:], strict=False):
+            assert (least <= low).all() and (high <= most).all()
+    staged, once = levels(system, rounder.ranges, limits), levels(system, rounder.ranges, limits)
+    attain_by_exchanges(staged, system, reach, [counts])
+    for level in once:
+        if level.open_cells:
+            *_, (least, most) = around.ends(level.pieces(reach.pieces))
+            level.show(least[:, :12], most[:, :12])
+    assert [level.open_cells for level in staged] == [level.open_cells for level in once]
+
+
+def test_newton_from_independent_shares_finds_the_table_of_largest_entropy() -> None:
+    table, system = village(0, 12)
+    dual, rounder = SoftmaxDual(system, *propagate(system)), Rounder(system)
+    near = dual.fit(start=dual.independent(rounder.middle))
+    assert near.found and np.abs(near.values - dual.fit().values).max() < 1e-4
 
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 2)])

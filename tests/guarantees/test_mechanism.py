@@ -150,14 +150,14 @@ def test_bad_files_are_named(verify: Verify, change: Entry, message: str) -> Non
         verify({**GOOD, **change})
 
 
-def test_the_command(run: Run, tmp_path: Path) -> None:
+def test_the_function_reads_a_file(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mechanism.json"
     assert run("guarantee", "verify", path).code == 2
     path.write_text("{")
     assert "is not JSON" in run("guarantee", "verify", path).err
     path.write_text(json.dumps(GOOD))
     ran = run("guarantee", "verify", path)
-    assert ran.code == 1 and "the output p is possible from y only" in " ".join(ran.out.split())
+    assert ran.code == 0 and "the output p is possible from y only" in " ".join(ran.out.split())
     found = run("guarantee", "verify", path, "--json").document
     assert (found["verdict"], found["loss"], found["protects"]) == ("violated", "infinite", True)
     assert found["witness"] == {"one": "y", "other": "x", "output": "p", "ratio": "infinite"}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from safemargin.release.compare.compare import measure
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.measures import people_in, read
 from safemargin.release.compare.methods import Case, PublishingMethod, cell_key, global_dp, suppression
+from safemargin.release.compare.verdict import verdict
 from safemargin.samplers import Geometric
 
 SIGMAS = 7
@@ -311,3 +313,33 @@ def test_the_same_seed_gives_the_same_keys() -> None:
 def test_settings_must_make_sense(settings: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         measure(table_of(STAFF), TARGET, **settings)  # type: ignore[arg-type]
+
+
+def said(**changes: object) -> str:
+    """The sentences of a comparison of four ways, of which some are otherwise."""
+    plain: dict[str, dict[str, object]] = {
+        "ours": {"family": "safemargin", "exact_cells": 0.91, "people_exposed": 0},
+        "exact tables": {"family": "nothing done", "exact_cells": 1.0, "people_exposed": 12},
+        "gaps": {"family": "suppression", "exact_cells": 0.8, "people_exposed": 0},
+        "noise at epsilon 1": {"family": "global DP", "exact_cells": 0.0, "people_exposed": 0, "mean_error": 4.25},
+    }
+    usual = {"is_published": True, "mean_error": 0.0}
+    methods = [
+        SimpleNamespace(method=name, **{**usual, **each, **dict(changes.get(name) or {})})  # type: ignore[call-overload]
+        for name, each in plain.items()
+    ]
+    found = verdict(methods)
+    assert found is not None
+    return " ".join([found.state, found.headline, *map(str, found.parts)])
+
+
+def test_a_comparison_begins_with_a_verdict() -> None:
+    text = said()
+    assert text.startswith("sound The certified release exposes nobody and keeps 91 % of the counts exact.")
+    assert "Exact tables would expose 12 people." in text and "gaps keeps most: 80 %" in text
+    assert "keeps no count exact: noise at epsilon 1 is off by 4.25 on average" in text
+    assert "Every usual way here exposes somebody, gaps the fewest: 1 person." in said(gaps={"people_exposed": 1})
+    assert said(ours={"people_exposed": 3}).startswith(
+        "unsound The release keeps 91 % of the counts exact, but attacks"
+    )
+    assert said(ours={"is_published": False}).startswith("unsound No certified release was found")

@@ -1,5 +1,6 @@
 """The ledger: what is kept of a release, what it prevents in the next one, and that it is never half-written."""
 
+import csv
 import json
 import shutil
 import sqlite3
@@ -19,6 +20,8 @@ from safemargin.history import file as ledger_file
 from safemargin.history.chain import Chain
 from safemargin.history.entries import Entry, budget, recommended_kappa
 from safemargin.history.file import open_ledger, read_ledger, record
+from safemargin.release.ledger.ledger import ledger
+from safemargin.ui import Points, Section
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -86,6 +89,27 @@ def test_two_releases_are_recorded_in_order(tmp_path: Path) -> None:
     ]
     assert entries[0].axes == {"grade": GRADES, "site": SITES} or entries[0].axes == {"site": SITES, "grade": GRADES}
     assert entries[0].queries == 3 and budget(entries).queries == 3 and budget(entries).share == pytest.approx(0.025)
+
+
+def test_a_ledger_says_what_was_not_exact(tmp_path: Path) -> None:
+    """The tallies equal those of the published files, group by group."""
+    release(project(tmp_path, staff(), "2025"))
+    text = " ".join(part for section in ledger(tmp_path / "ledger.sqlite").to_report().parts for part in lines(section))
+    for name in ("site", "grade"):
+        with (tmp_path / f"out-2025/published/{name}.csv").open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        groups = {row[name]: row["status"] for row in rows}
+        for status in ("merged", "noised", "suppressed"):
+            count = sum(each == status for each in groups.values())
+            assert (f"{name}: {count} {status}" in text) == bool(count), (name, status, text)
+    assert ("every count is exact" in text) == ("not exact" not in text)
+
+
+def lines(section: object) -> list[str]:
+    """The items of the lists in a section."""
+    assert isinstance(section, Section | str)
+    parts = section.parts if isinstance(section, Section) else ()
+    return [str(item) for part in parts if isinstance(part, Points) for item in part.items]
 
 
 def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_item_of_the_paper_is_covered() -> None:
 def test_commands_and_tests_exist(row: list[str]) -> None:
     _, shown, test = row
     commands = re.findall(r"`([a-z-]+)[^`]*`", shown)
-    assert any(command in COMMANDS or command in ADDED for command in commands) or "nothing to compute" in shown
+    assert any(command in {*COMMANDS, *ADDED, "simulate"} for command in commands) or "nothing to compute" in shown
     assert "missing" not in shown
     path, _, name = test.strip("`").partition("::")
     assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), test

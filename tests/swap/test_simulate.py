@@ -395,7 +395,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("targeted", ("--unique", "rce"), "'rce'"),
     ("targeted", ("--unique", "county"), "column 'county' is geography"),
     ("targeted", ("--unique", "race", "--unique-in", "town"), "unique within 'town': must be one of state, county"),
-    ("targeted", ("--small-block", "-3"), "--small-block = -3"),
+    ("targeted", ("--small-block", "-3"), "small = -3"),
     ("targeted", ("--most", "0"), "most = 0: must be above 0 and at most 1"),
     ("targeted", ("--imputed", "race"), "must be true, false or a share from 0 to 1"),
     ("targeted", ("--age", "adults"), "age = adults: counts adults and minors of households"),
@@ -409,7 +409,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("across", ("--alpha", "2"), "must lie between 0 and 1"),
     ("across", ("--rate", "1"), "rate = 1: must lie between 0 and 1"),
     ("across", ("--swap", "town"), "'town'"),
-    ("targeted", ("--unit", ""), "--unit '': give a value"),
+    ("targeted", ("--unit", ""), "unit: say what a record is"),
     ("across", ("--unit", " "), "unit: say what a record is, e.g. person"),
     ("across", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
 ]

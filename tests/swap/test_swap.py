@@ -597,7 +597,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
         (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
         (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
         (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be distinguished"),
-        (["--rates", ""], "--rates '': give a value"),
+        (["--rates", ""], "rates: name at least one"),
         (["--rates", "0.5,2"], "rate = 2: must lie between 0 and 1"),
     ],
 )

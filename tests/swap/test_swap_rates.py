@@ -133,10 +133,10 @@ def test_command(run: Run, people: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--rates", "0,0.5"], "rate = 0: has no finite epsilon"),
-        (["--rates", ""], "--rates '': give a value"),
+        (["--rates", ""], "rates: name at least one"),
         (["--rates", "often"], "rate = often: is not a number"),
         (["--runs", "0"], "runs = 0: must be at least 1"),
-        (["--unit", ""], "--unit '': give a value"),
+        (["--unit", ""], "unit: say what a record is"),
         (["--match", "county"], "column 'county' has two roles"),
         (["--swap", "state", "--match", "state2"], "there is no column 'state2'"),
         (["--out", "nowhere/at/all.html", "--runs", "1"], "cannot be written"),

@@ -86,13 +86,13 @@ def certain_bits(backend: PolyVeil, message: IntArray) -> int:
 def _alone(backend: MaskedReport, messages: Messages, roles: set[str]) -> str:
     """What roles that cannot undo the mask know for certain."""
     if isinstance(backend, PolyVeilScalar) and backend.first.name in roles:
-        return "the masked sum of every client; good guesses of it (aggregate attack)"
+        return "the masked sum of every client; good guesses of it (aggregate.attack)"
     if isinstance(backend, PolyVeil) and roles & {backend.first.name, backend.first.relay}:
         shown = messages[backend.first.name]
         bits = len(shown) * messages[backend.second.name].shape[1]
         known = sum(certain_bits(backend, message) for message in shown)
         nameless = "" if backend.first.name in roles else ", without names"
-        return f"{known:,} of {bits:,} bits for certain{nameless}; good guesses of others (aggregate attack)"
+        return f"{known:,} of {bits:,} bits for certain{nameless}; good guesses of others (aggregate.attack)"
     return "nothing about a single client that is certain"
 
 
@@ -155,7 +155,7 @@ class Inspection(Result):
     coalitions: dict[str, str] = field(hash=False)
 
     def to_json(self) -> Document:
-        """The document of `aggregate views --json`: first bytes of every view, and its hash."""
+        """The document of `aggregate.views`: first bytes of every view, and its hash."""
         return {
             "schema": SCHEMA,
             "backend": self.backend,

@@ -101,13 +101,13 @@ class PolyVeilCompressed(PolyVeil):
 class PolyVeilScalar(PolyVeil):
     """Algorithm 4 as it is printed: one masked number per client with alpha 1 / (4n), and one number of noise.
 
-    The only total is the sum of all bits. What the aggregator learns is what `aggregate privacy` computes.
+    The only total is the sum of all bits. What the aggregator learns is what `aggregate.privacy` computes.
     """
 
     name = "polyveil-scalar"
     learns = (
         "The server learns one total only. The aggregator sees the masked sum of every client, whose epsilon "
-        "`aggregate privacy` states; both aggregators together read every client's sum."
+        "`aggregate.privacy` states; both aggregators together read every client's sum."
     )
     validity = (
         "Masked sums and noise are checked for their range only, and nothing ties one to the other: one client can "

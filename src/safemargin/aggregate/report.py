@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
-from safemargin.aggregate.privacy_figures import PrivacyFigures, cost_bits, paper_full_figures
+from safemargin.aggregate.privacy_figures import PrivacyFigures, cost_bits, paper_curves, paper_full_figures
 from safemargin.aggregate.rates import Rate
 from safemargin.ui import SCHEMA, Document, Grid, Paragraph, Report, Result, plural
 
@@ -46,7 +46,7 @@ class AttackRates(Result):
     rates: tuple[Rate, ...]
 
     def to_json(self) -> Document:
-        """The document of `aggregate attack --json`."""
+        """The document of `aggregate.attack`."""
         return {
             "schema": SCHEMA,
             "variant": self.variant,
@@ -84,8 +84,14 @@ class PrivacyReport(Result):
 
     figures: PrivacyFigures
 
+    def curves(self) -> list[dict[str, float]]:
+        """Figure 6 of the paper at these bits and this delta, one row per number of decoys."""
+        names = ("decoys", "epsilon_eq_79", "signal_to_noise", "remainder", "mmse_eq_87")
+        setting = self.figures.setting
+        return [dict(zip(names, row, strict=True)) for row in paper_curves(setting.bits, setting.delta)]
+
     def to_json(self) -> Document:
-        """The document of `aggregate privacy --json`."""
+        """The figures as a document."""
         figures = self.figures
         full = paper_full_figures(figures.setting.bits, figures.setting.delta)
         return {
@@ -162,7 +168,7 @@ class StructureReport(Result):
     values: dict[str, float] = field(hash=False)
 
     def to_json(self) -> Document:
-        """The document of `aggregate structure --json`."""
+        """The document of `aggregate.structure`."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def to_report(self) -> Report:

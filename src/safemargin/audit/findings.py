@@ -156,8 +156,14 @@ def verdict_words(findings: Findings) -> str:
     if gaps is not None:
         of = f"{len(gaps.findings):,} of {ui.plural(gaps.looked_at, 'suppressed count')}"
         return f"Do not publish: {of} could be inferred."
-    most = max(len(attempt.findings) for attempt in findings.attempts)
-    return f"Do not publish: {ui.plural(most, 'count')} {'is' if most == 1 else 'are'} disclosed."
+    found = disclosed_counts(findings)
+    return f"Do not publish: {ui.plural(found, 'count')} {'is' if found == 1 else 'are'} disclosed."
+
+
+def disclosed_counts(findings: Findings) -> int:
+    """How many different counts attacks disclosed; one that several attacks find is one."""
+    found = {(frozenset(each.cell.items()), each.option) for attempt in findings.attempts for each in attempt.findings}
+    return len(found)
 
 
 def attack_words(findings: Findings) -> str:
@@ -170,7 +176,7 @@ def attack_words(findings: Findings) -> str:
     broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
     exposed = max(attempt.people_exposed for attempt in findings.attempts)
     # Without a roll nobody knows how many people a count is about: then counts are stated, not people.
-    counts = max(len(attempt.findings) for attempt in findings.attempts)
+    counts = disclosed_counts(findings)
     what = f"{ui.plural(exposed, 'person')} exposed" if exposed else f"{ui.plural(counts, 'count')} disclosed"
     return f"{ui.plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {what}."
 

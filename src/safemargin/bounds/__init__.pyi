@@ -81,4 +81,4 @@ from .tables import (
 from .targets import targets_of as targets_of
 from .together import TOGETHER as TOGETHER, certify_with_earlier as certify_with_earlier
 from .verification import KIND as KIND, SCHEMA as SCHEMA, SUPPRESSION as SUPPRESSION, Verification as Verification
-from .witnessed import ShownCells as ShownCells
+from .witnessed import WitnessCoverage as WitnessCoverage

@@ -23,7 +23,10 @@ from safemargin.core import CROSS, Group, History, Past, PublishedTable
 
 @dataclass(frozen=True)
 class KeptBelief:
-    """Nobody changed their answer who is in a group (none: anybody) in two cycles; `places` are those of its axes."""
+    """Nobody changed their answer who is in a group (none: anybody) in two cycles; `places` are those of its axes.
+
+    `first` and `second` number the cycles; the present one is the last.
+    """
 
     first: int
     second: int
@@ -100,7 +103,11 @@ def parts_by(held: Sequence[KeptBelief]) -> Callable[[History], list[tuple[int, 
 def maximal_sets(
     held: Sequence[KeptBelief], possible: Callable[[frozenset[KeptBelief]], bool], most: int, tests: int
 ) -> list[frozenset[KeptBelief]]:
-    """Every maximal set that is possible; raises if there are more than so many, or that takes more tests."""
+    """Every maximal set that is possible; raises if there are more than so many, or that takes more tests.
+
+    `possible` must be monotone: if it holds for a set, it holds for every part of it. Small impossible sets are kept,
+    and every set that contains one is passed over without a test. `extended` adds all that can be added, half by half.
+    """
     made: dict[frozenset[KeptBelief], bool] = {}
     blocked: list[frozenset[KeptBelief]] = []
 

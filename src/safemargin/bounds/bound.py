@@ -1,4 +1,36 @@
-"""What each cell discloses: the sharpest interval that follows from what is public."""
+"""What each cell discloses: the sharpest interval that follows from what is public.
+
+Objects
+    fiber F         all integer tables that agree with what is public and with what the onlooker knows (`system.py`)
+    target t        the count of one option in one cell (`targets.py`)
+    interval        [min t(x), max t(x)] over x in F: the sharp bound of Lemma 2 of the paper on exact reporting
+    method          how it was settled; the number points into `exposure.METHODS`
+
+Method
+    1. Tables of single axes and nothing else: a closed form, which is exact (`propagate.order_one_bounds`).
+    2. Otherwise a system is built and `methods.settle` runs its table of methods: propagation from outside, integer
+       tables from inside, linear and integer programs for what is left.
+    3. What an analyst would guess who spreads answers evenly (`entropy.py`) is computed beside; it is no bound.
+
+What callers may rely on
+    * Every interval holds: no possible table leaves it. `integer` says where integer tables attain both ends; elsewhere
+      it may be wider than the truth, and `complete` is false if work was cut short.
+    * Sharp intervals are hard in general: three-way margins express any integer program (De Loera and Onn 2006), so
+      `sharp=False` and the limits of `Effort` are needed, and widths may contain gaps (`Fiber.gap`).
+    * A contradiction between facts raises with the smallest set of facts that causes it (`conflict.py`).
+
+Example
+    Nine of ten people in N said yes, and nine of ten old ones, of 20 people of whom ten said yes. Without a roll:
+
+    >>> from safemargin.core import Axis, Schema, Table, Tally, frozen
+    >>> names, codes = ("district", "age"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("district", ("N", "S")), Axis("age", ("old", "young"))
+    >>> votes = Tally(names, codes, frozen([[8, 1], [1, 0], [1, 0], [0, 9]], 2))
+    >>> public = exact_margins(Table(Schema(axes, ("yes", "no")), (votes,), ()))
+    >>> found = infer(public)
+    >>> found.lower[:, 0].tolist(), found.upper[:, 0].tolist()
+    ([8, 0, 0, 0], [9, 1, 1, 1])
+"""
 
 import math
 from collections.abc import Sequence
@@ -88,6 +120,11 @@ def _bound(
     whole: bool,
     progress: Progress,
 ) -> Exposure:
+    """Bound every target of a system that is built: settle, then put the results in the shape of cells and options.
+
+    Where no roll states the people of a cell, a narrow interval is disclosed whatever its share, so it need not be
+    known better than `enough` from inside either (`narrow`).
+    """
     if sharp is None:
         sharp = system.size <= EFFORT.sharp_counts and system.size * system.n_free_options**2 <= EFFORT.sharp_work
     cells, cell_of = cells_asked(system, target)
@@ -99,6 +136,7 @@ def _bound(
         progress,
         programs=sharp,
         given=given,
+        # Wide enough is wide enough: an interval is not tightened further once tables show that.
         enough=enough,
         narrow=people is None,  # a cell of known size may be safe though its interval is narrow
         whole=whole,
@@ -123,7 +161,7 @@ def _bound(
 
 
 def _seen(system: System, targets: Targets) -> Fiber:
-    """A first look at the fiber; raises if it is empty."""
+    """A first look at the fiber, from `fiber_count.glance`; raises if no integer table is in it."""
     fiber = glance(system, targets)
     if fiber.tables == 0:
         raise ContradictionError("the facts contradict each other: no integer table satisfies all of them")
@@ -133,6 +171,11 @@ def _seen(system: System, targets: Targets) -> Fiber:
 def _in_closed_form(
     tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None, fiber: bool
 ) -> Exposure:
+    """The exposure of tables of single axes, without a system: cells may be far more than a system could hold.
+
+    Cells by `target` need the tables of these axes only, as the other axes say nothing about them; of the total,
+    without an axis, every count is exact.
+    """
     axes = tuple(axis for table in tables for axis in table.axes)
     wanted = axes if target is None else known_axes(target, axes)
     chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
@@ -214,7 +257,10 @@ def _prior(system: System, stated: PublishedTable) -> FloatArray:
 
 
 def _may_occur(lower: IntArray, upper: IntArray, people: IntArray, columns: int) -> BoolArray:
-    """Which options somebody may have, by cell; without a reference option, the last column is no listed option."""
+    """Which options somebody may have, by cell; without a reference option, the last column is no listed option.
+
+    An option may occur where its ceiling, and what the floors of the others leave of the people, are both positive.
+    """
     if lower.shape[1] < columns:
         lower = np.column_stack([lower, np.zeros_like(people)])
         upper = np.column_stack([upper, people])

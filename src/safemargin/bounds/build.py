@@ -1,4 +1,30 @@
-"""From published tables and what an onlooker knows to one system of constraints."""
+"""From published tables, a roll and further facts to the system that they state.
+
+Objects
+    table       counts (or ranges) of cells over some axes; a merged category is a group of categories
+    roll        how many people there are, by some axes; *joint* if by all of them, one category at a time
+    fact        a further table that the onlooker holds
+
+What is built (the symbols are those of `system.py`)
+    profiles    with a joint roll, the combinations of categories that somebody has; without one, all combinations that
+                no complete table excludes. Profiles without people carry no information and no variable.
+    rows        one per published count and option. Overlapping groups of one table go to several blocks
+                (`disjoint_cell_sets`), so that inside a block no profile is counted twice.
+    ceilings    0 for a combination of listed categories that a complete table has no cell for: an unlisted cell is
+                empty. A fact that has gaps is taken to speak about its listed cells only.
+
+The last option
+    If as many answers were counted as there are people, everybody answered, and the last option is what the others
+    leave (`reference`): with K options there are K - 1 variables per profile. Without a joint roll, people beyond the
+    answers are one hidden option more.
+
+Invariants
+    * No row is stronger than what its table says: ranges are taken over as they are, and `slack` widens them.
+    * A contradiction that is visible in one row (more votes than people) raises here, with the file and the cell.
+    * What `build_system` returns depends on its arguments alone; rows keep the order of the tables.
+
+The example in `system.py` shows a system and what it admits.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -131,7 +157,12 @@ def _cell_text(cell: Mapping[str, str]) -> str:
 
 
 class _Builder:
-    """Collects rows; exists only while a system is built."""
+    """Collects rows; exists only while a system is built.
+
+    The order of calls matters: `choose_form` fixes which options are variables, then `add` once per table, then
+    `build`. Slices are numbered in the order in which they are added; `blocks[b]` gives the slice of every profile, or
+    -1.
+    """
 
     def __init__(
         self,
@@ -177,7 +208,11 @@ class _Builder:
             self.high = np.repeat(self.people, self.free)
 
     def _all_answered(self, facts: Sequence[PublishedTable]) -> bool:
-        """Whether exact tables, each about a part of the people, count as many answers as there are people in it."""
+        """Whether exact tables, each about a part of the people, count as many answers as there are people in it.
+
+        Then everybody answered although no single table is about all: cities that publish their own tables, for
+        example.
+        """
         if self.people is None or any(set(table.options) != set(self.options) for table in facts):
             return False
         sure = np.zeros(len(self.codes), dtype=bool)
@@ -189,7 +224,11 @@ class _Builder:
         return bool(sure.all())
 
     def add(self, table: PublishedTable, leaves_out: bool = True) -> None:
-        """The rows of one table; unless it `leaves_out` what is empty, nothing is known of combinations without one."""
+        """Add the rows of one table; unless it `leaves_out`, nothing is known of combinations without a row.
+
+        Every disjoint set of its cells becomes a block of slices, and every option of it rows over these slices. A cell
+        that is listed twice is an error in the file, not a fact.
+        """
         sizes = [len(group) for group in table.groups]
         covered: dict[int, BoolArray] = {}
         for layer in disjoint_cell_sets(table):
@@ -210,7 +249,7 @@ class _Builder:
             self._leave_out(table, option, self._appears(table) & ~filled)
 
     def _appears(self, table: PublishedTable) -> BoolArray:
-        """Profiles whose categories all appear in the table."""
+        """Profiles whose categories all appear in the table: those that it would have listed if they had any count."""
         appears = np.ones(len(self.codes), dtype=bool)
         for a, axis in enumerate(table.axes):
             column, names = self.axes.index(axis), frozenset().union(*table.groups[a])
@@ -232,7 +271,12 @@ class _Builder:
     def _add_option(
         self, table: PublishedTable, rows: IntArray, cell_of: IntArray, where: IntArray, option: int
     ) -> BoolArray:
-        """Rows of one option; returns which profiles they cover."""
+        """Add the rows of one option and return which profiles they cover.
+
+        For the reference option the row is turned round: `count = people - sum of the others`, so a range `[l, u]` of
+        it is the range `[n - u, n - l]` of the sum of the others. A count above the people of its cell is a
+        contradiction at once.
+        """
         row_of = np.full(int(max(where.max(initial=0), cell_of.max(initial=0))) + 1, -1, dtype=np.int64)
         row_of[cell_of] = np.arange(len(rows))
         row_in = np.where(where >= 0, row_of[np.maximum(where, 0)], -1)
@@ -274,7 +318,11 @@ class _Builder:
         return ""
 
     def _leave_out(self, table: PublishedTable, option: int, empty: BoolArray) -> None:
-        """A combination that a table lists no cell for, although its categories appear, is empty."""
+        """Say that combinations without a cell are empty, although all their categories appear in the table.
+
+        For an option that is a variable the ceiling of these variables is 0. For the reference option nobody may be
+        left: everybody there has one of the other options, which is one row over all of these profiles.
+        """
         columns = self._columns(table, option)
         for column in columns or []:
             self.high[np.flatnonzero(empty) * self.free + column] = 0
@@ -292,6 +340,10 @@ class _Builder:
             self.slice_count += 1
 
     def _columns(self, table: PublishedTable, option: int) -> list[int] | None:
+        """The variables, per profile, that a row about an option adds up; nothing where that option is not a variable.
+
+        A roll counts everybody, so it adds every variable; a count without options adds all listed ones.
+        """
         if table.is_roll:
             return list(range(self.free))
         if option < 0:
@@ -300,7 +352,7 @@ class _Builder:
         return [column] if column < self.free - self.hidden else None
 
     def build(self) -> System:
-        """The finished system."""
+        """The finished system: everything collected, as arrays; nothing is decided here."""
         size = len(self.codes) * self.free
         slice_rows = np.concatenate([rows for rows, _ in self.slices])
         profiles = np.concatenate([inside for _, inside in self.slices])

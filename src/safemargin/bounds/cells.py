@@ -1,4 +1,41 @@
-"""The state of certifying: cells of one set of axes after the other, and what is still to be shown of them."""
+"""The state of certifying: cells of one set of axes after the other, and what is still to be shown of them.
+
+Objects
+    level       all cells of one set of axes (or of one pair of published blocks); a row per cell
+    column      an option, then every further set of options that is secret (`core.Limits`)
+    N           people of a cell; `least` and `most` are the counts between which it lies inside the limits
+    outer       the interval [outer_lower, outer_upper] that no possible table leaves: proved from the facts
+    inner       the interval [lower, upper] spanned by the tables found so far: attained
+
+Statement
+    For every cell, outer contains the sharp interval and the sharp interval contains inner. Outer only shrinks
+    (`force`), inner only grows (`show`). So a verdict that holds for every interval between the two is final:
+
+        disclosed   the outer interval lies beyond a limit, or is no wider than the tolerance tau and beyond help
+        cleared     the inner interval is wider than tau and reaches inside the limits
+        open        neither yet: `needs` says whether a higher or a lower count has to be shown
+
+Invariants
+    * `show` takes what integer tables attain, each end by itself: two ends may come from two tables.
+    * Nothing here decides what the limits are; they come from the target (`core/target.py`).
+    * A table with fractions is never shown; `cleared_by` counts what such tables clear, for the weaker statement.
+
+Example
+    Ten people in one cell, limits of 10 and 90 %. At first both ends are wanted; a table with 3 times yes leaves the
+    width to be shown, one with 5 times yes clears the cell:
+
+    >>> from safemargin.core import Target
+    >>> limits = Target(beta=0.1, kappa=1, tau=1).limits((50, 50), 100, ("yes", "no"))
+    >>> level = Level(("age",), np.zeros((1, 1), dtype=np.int64), np.array([10]), 2, limits)
+    >>> level.open_cells
+    1
+    >>> level.show(np.array([[3, 7]]), np.array([[3, 7]]))
+    >>> level.open_cells
+    1
+    >>> level.show(np.array([[5, 5]]), np.array([[5, 5]]))
+    >>> level.open_cells
+    0
+"""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -14,6 +51,9 @@ class Level:
     """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside.
 
     Arrays have a row per cell and a column per option, then one per further set of options that is secret (`Limits`).
+    `cell_of[e]` is the cell of profile e, `first[c]` one profile of cell c. `excused` entries are public by other means
+    and never open. `_needs`, `_codes` and `_open` cache what follows from the intervals: whoever changes one drops
+    them.
     """
 
     def __init__(self, names: tuple[str, ...], codes: IntArray, people: IntArray, options: int, limits: Limits) -> None:
@@ -35,7 +75,7 @@ class Level:
         self.sensitive = np.zeros(len(self.people), dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._codes: IntArray | None = None
-        self._open = 0
+        self._open = self._ends = 0
         self._pieces: CellPieces | None = None
 
     def reordered(self, order: IntArray) -> "Level":
@@ -43,16 +83,17 @@ class Level:
         other, place = copy(self), np.empty_like(order)
         place[order] = np.arange(len(order))
         other.cell_of, other.first, other._pieces = self.cell_of[order], place[self.first], None
-        other.__dict__.pop("_by_cell", None)
+        other.__dict__.pop("by_cell", None)
         return other
 
     def members(self, cell: int) -> IntArray:
         """The profiles of a cell."""
-        order, start = self._by_cell
+        order, start = self.by_cell
         return order[start[cell] : start[cell + 1]]
 
     @cached_property
-    def _by_cell(self) -> tuple[IntArray, IntArray]:
+    def by_cell(self) -> tuple[IntArray, IntArray]:
+        """The profiles cell by cell, and where each cell starts among them."""
         order = np.argsort(self.cell_of, kind="stable")
         return order, np.searchsorted(self.cell_of[order], np.arange(len(self.first) + 1))
 
@@ -76,8 +117,9 @@ class Level:
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and column that integer tables attain, each end by itself."""
-        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
-        self._needs = None
+        if (lower < self.lower).any() or (upper > self.upper).any():
+            self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+            self._needs = None
 
     def show_some(self, rows: IntArray, lower: IntArray, upper: IntArray) -> None:
         """The same for some cells: where few of many are open, the others cost nothing.
@@ -88,13 +130,17 @@ class Level:
         if (missing := self.lower.shape[1] - lower.shape[1]) > 0:
             lower = np.concatenate([lower, self.lower[rows][:, -missing:]], axis=1)
             upper = np.concatenate([upper, self.upper[rows][:, -missing:]], axis=1)
-        self._open -= int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], -1)
         self.lower[rows], self.upper[rows] = np.minimum(self.lower[rows], lower), np.maximum(self.upper[rows], upper)
         up[rows], down[rows] = self._find_needs(rows)
-        self._open += int((up[rows] | down[rows]).any(axis=1).sum())
+        self._count(up[rows], down[rows], 1)
 
     def force(self, lower: IntArray, upper: IntArray) -> None:
-        """Counts per cell and column, or option, that no table leaves."""
+        """Take counts per cell and column, or per option, that no possible table leaves; ends of sets follow from them.
+
+        The caller must have proved them for every table with these facts. An end that is too sharp would call a
+        disclosed cell safe, so ends from floating point are widened before they come here (`programs.py`).
+        """
         count = lower.shape[1]
         lower, upper = np.maximum(self.outer_lower[:, :count], lower), np.minimum(self.outer_upper[:, :count], upper)
         lower, upper = self.limits.extended(lower, upper, self.people)
@@ -156,11 +202,17 @@ class Level:
         return int(clear.all(axis=1).sum())
 
     def needs(self) -> tuple[BoolArray, BoolArray]:
-        """Cells and options that still need a higher, or a lower, count to be shown possible."""
+        """Cells and options that still need a higher count, and those that need a lower one, to be shown possible."""
         if self._needs is None:
-            up, down = self._needs = self._find_needs()
-            self._open = int((up | down).any(axis=1).sum())
+            self._needs = self._find_needs()
+            self._open = self._ends = 0
+            self._count(*self._needs, 1)
         return self._needs
+
+    def _count(self, up: BoolArray, down: BoolArray, sign: int) -> None:
+        """Add cells and ends that have a need to their numbers, or take them off: they are asked for all the time."""
+        self._open += sign * int(np.count_nonzero((up | down).any(axis=1)))
+        self._ends += sign * (int(np.count_nonzero(up)) + int(np.count_nonzero(down)))
 
     @property
     def open_cells(self) -> int:
@@ -168,7 +220,18 @@ class Level:
         self.needs()
         return self._open
 
+    @property
+    def open_ends(self) -> int:
+        """How many ends of cells are still to be shown."""
+        self.needs()
+        return self._ends
+
     def _find_needs(self, rows: IntArray | slice = slice(None)) -> tuple[BoolArray, BoolArray]:
+        """Which ends are wanted: beyond a limit one inside it; where the interval is narrow, one more count beside it.
+
+        A narrow interval can be widened on the side where the outer interval still has room; if neither end is
+        excluded, both sides are wanted until one is found.
+        """
         most, least = self.upper[rows], self.lower[rows]
         # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
         narrow = (most - least <= self.tolerance[rows]) & self._states_some(least, most, rows)
@@ -188,7 +251,7 @@ class Level:
         floor alone, one in which everybody did. With both there is no such table but among wide intervals.
         """
         limits = self.limits
-        if (limits.has_floor & limits.has_ceiling).all():
+        if limits.has_both_ends:
             return np.ones(lower.shape, dtype=bool)
         states = (limits.has_ceiling & (lower != 0)) | (limits.has_floor & (upper != self.people[rows][:, None]))
         if self.few is not None:
@@ -198,7 +261,11 @@ class Level:
 
 @dataclass(frozen=True)
 class CellPieces:
-    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
+    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people.
+
+    Twins are profiles that no published table distinguishes. They may share out their votes in any way, so a piece is
+    all that exchanges (`reach.py`) need to know of a cell. Pieces are ordered by cell, then by class.
+    """
 
     cell: IntArray
     twins: IntArray
@@ -242,11 +309,16 @@ def open_cells(checked: Sequence[Level]) -> int:
 
 def needs(checked: Sequence[Level]) -> int:
     """How many ends of cells are still to be shown."""
-    return sum(int(ends.sum()) for level in checked for ends in level.needs())
+    return sum(level.open_ends for level in checked)
 
 
 def wanted_changes(checked: Sequence[Level], generator: Generator) -> FloatArray:
-    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
+    """Per profile and listed option which way the next table should differ, to clear the cells that are still open.
+
+    +1 where more people should choose the option, -1 where fewer should, 0 where nothing is wanted. If a cell needs
+    both ends, the side is drawn, so that repeated calls ask for either. The first level that wants something of a
+    profile decides: adding up the wishes of all levels could cancel them.
+    """
     limits = checked[0].limits
     want = np.zeros((len(checked[0].cell_of), checked[0].lower.shape[1]))
     turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)

@@ -1,4 +1,28 @@
-"""A certificate: the interval of every cell, each end with a proof that addition can check."""
+"""A certificate: the interval of every cell, each end with a proof that addition can check.
+
+Objects
+    source      a file with its SHA-256, its role (table, roll, fact) and how it is read
+    tables      integer tables by variable; ends refer to them by number as witnesses
+    claim       a cell, an option, and both ends
+    end         a value, the dual that proves its outer value, and the witness that attains it
+    verdict     how many cells are contained, open and disclosed under a stated target
+
+What it says
+    The files determine the rows and variables (in the order of `sources`), so a reader needs nothing else. Multipliers
+    are integers over one denominator; `check.py` verifies them by weak duality. `sha256` seals the document: a change
+    of any number is noticed, and so is one of a file.
+
+Invariants
+    * The document is canonical: sorted keys, no spaces, integers only. Equal certificates have equal hashes.
+    * A number that is no text of an integer, a variable counted twice, or an unknown kind of end is refused, not read
+      in some other way. What cannot be read is never taken as fewer claims.
+
+Example
+    >>> Dual(2, {0: 1, 3: -1}).rows
+    {0: 1, 3: -1}
+    >>> End(4, 4, DUAL, Dual(1, {0: 1}), 0).witness
+    0
+"""
 
 import hashlib
 import json
@@ -84,7 +108,10 @@ Counts = Annotated[dict[Natural, Natural], BeforeValidator(_paired)]
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that a certificate speaks about, and how it is read."""
+    """A file that a certificate speaks about, and how it is read: its columns, axes and skipped rows.
+
+    Reading a file in another way gives other rows, so all of this is part of what is certified.
+    """
 
     name: str
     role: Annotated[str, AfterValidator(_known_role)]
@@ -97,7 +124,10 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Dual:
-    """Multipliers of the rows, and of the people of profiles, over one denominator: together they limit a sum."""
+    """Multipliers of the rows, and of the people of profiles, over one denominator: together they limit a sum.
+
+    The sign of a row's multiplier says which of its ends is used; those of people are never negative.
+    """
 
     denominator: Annotated[int, Field(ge=1)] = 1
     rows: Numbers = field(default_factory=dict, hash=False)

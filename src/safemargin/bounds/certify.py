@@ -1,9 +1,43 @@
 """Is anybody exposed? Deciding is far cheaper than computing every interval.
 
-A few integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
-forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked
-are the cells of the joint table and of smaller sets of axes: a pair of axes can be disclosed although each profile in
-it, taken alone, is open.
+Objects
+    cell        a set of profiles, at least one person; levels of cells are listed by `levels.py`
+    limits      floors and ceilings of shares, tolerance tau and least size kappa of a target (`core.Limits`)
+    witness     an integer table that agrees with everything public
+    proof       the cells that are disclosed, those that stay undecided, and the witnesses
+
+Statement
+    Let every cell have witnesses that show it inside the limits and, where it is small, an interval wider than tau.
+    Then no published sum, and no combination of them, forces any of these cells outside the limits or to within tau:
+    a set that contains such tables cannot force what they contradict. (The condition is the one of (beta,
+    kappa)-regular
+    releases, Definition 5 of the paper on exact reporting, with tau added; see docs/decide.md.)
+
+    A few tables clear nearly all cells at once. Only what no table clears gets a program of its own.
+
+Why cells of fewer axes
+    A pair of axes can be disclosed although each profile in it, taken alone, is open.
+
+Invariants
+    * `Proof.holds` only if nothing is exposed and nothing undecided. Running out of effort leaves cells undecided.
+    * Closed forms may find a cell exposed (`quick`), but never clear one: only tables clear.
+    * Cells that fractional tables alone clear are counted as `linear`, and the statement says so.
+    * The result depends on the arguments alone: seeds are fixed, programs are limited in nodes and not in seconds.
+
+Example
+    Two districts and two ages of ten people per profile, with 12 of 20 yes in each: every count from 2 to 10 of a
+    profile is possible, and two tables show it.
+
+    >>> from safemargin.core import Axis, Schema, Table, Tally, Target, exact_margins, frozen, onlooker_with_roll
+    >>> names, codes = ("district", "age"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("district", ("N", "S")), Axis("age", ("old", "young"))
+    >>> votes, roll = Tally(names, codes, frozen([[6, 4]] * 4, 2)), Tally(names, codes, frozen([10] * 4, 1))
+    >>> table = Table(Schema(axes, ("yes", "no")), (votes,), (roll,))
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> limits = Target(beta=0.1, kappa=10, tau=2).limits((24, 16), 40, ("yes", "no"))
+    >>> proof = certify(system, limits)
+    >>> proof.holds, proof.exposed, proof.undecided
+    (True, (), 0)
 """
 
 from collections.abc import Callable, Sequence
@@ -89,6 +123,7 @@ def certify(
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:
+    """How many cells were looked at, for the statement of a certificate."""
     return {
         "joint cells": len(checked[0].codes),
         "cells of fewer axes": sum(len(level.codes) for level in checked[1:]),
@@ -97,6 +132,7 @@ def _sizes(checked: list[Level]) -> dict[str, int]:
 
 
 def _exposed(system: System, checked: list[Level]) -> tuple[Exposed, ...]:
+    """The cells that the outer intervals disclose for certain, the largest first."""
     return _worst_first([cell for level in checked for cell in _described(system, level, level.exposed())])
 
 
@@ -131,6 +167,7 @@ def _described(system: System, level: Level, chosen: BoolArray, most: int | None
 
 
 def _worst_first(exposed: list[Exposed]) -> tuple[Exposed, ...]:
+    """Each cell and option once, however many levels have it: most people first, then fewest axes."""
     unique = {(tuple(sorted(cell.cell.items())), cell.option): cell for cell in exposed}
     return tuple(sorted(unique.values(), key=lambda cell: (-cell.people, len(cell.cell), str(cell.cell), cell.option)))
 
@@ -146,7 +183,9 @@ def certify_pooled(
 ) -> Proof:
     """What `certify` says of `system`, that of `tables`, searched with suppressed groups of each axis as one.
 
-    Witnesses, those `given` and those of the proof, are tables of `system`.
+    The pooled system (`pooled.py`) has the same possible tables, so its witnesses are witnesses of `system`, once their
+    profiles are put back in order; its cells are listed by the system as published (`same`). Witnesses, those `given`
+    and those of the proof, are tables of `system`.
     """
     fewer = pooled(tables, dict(zip(system.axes, system.categories, strict=True)))
     merged = system if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)

@@ -58,7 +58,11 @@ class Changes:
         self.tried = 0
 
     def find(self, tables: Sequence[IntArray], aim: Aim) -> CountChange:
-        """A table that reaches the aim by the least change of the nearest of these tables."""
+        """A table that reaches the aim by the least change of the nearest of these tables.
+
+        Larger and larger parts of the profiles may change (`EFFORT.change_parts`); only the program over all of them
+        can prove that there is no such table.
+        """
         sums = [int(table[aim.places].sum()) for table in tables]
         counts = tables[int(np.argmin([abs(value - aim.goal) for value in sums]))]
         for size in EFFORT.change_parts:
@@ -94,6 +98,7 @@ class Changes:
         return part
 
     def _solve(self, counts: IntArray, aim: Aim, part: IntArray, nodes: int) -> CountChange:
+        """One integer program over a part: two columns per variable, up and down; the first solution is enough."""
         self.tried += 1
         here = self.columns[:, part]
         touched = np.flatnonzero(np.diff(sparse.csr_array(here).indptr))

@@ -1,7 +1,23 @@
 """Every end of every interval, checked anew from the files alone.
 
-That nothing lies beyond an end follows from multipliers of the published rows; that the end can be reached, from a
-integer table that satisfies every row.
+Objects
+    system      the rows that the files state, built from them again; nothing of it is taken from the certificate
+    functional  the count of one option in one cell: offset + sign * (sum of x at places)
+    evidence    what all duals and tables together show of one count
+
+What is checked
+    tables      every witness has integer counts and satisfies every row (`System.admits`)
+    duals       weak duality in integers (the statement of `duals.py`), in Python's own integers where 64 bits might not
+                do
+    claims      every cell and option exactly once; a missing cell is a failure, as silence is no all-clear
+    verdicts    the rule is ours, the counts of verdicts are right, and every cell that is not called disclosed is shown
+                to be contained or open by its own evidence
+
+Invariants
+    * This module uses none of the search: it may be wrong only in `build_system` and in addition. `checker.py`, which
+      shares no code with this package, checks releases once more.
+    * A `Fault` ends the check of one end, or of everything where its meaning depends on it. There is no partial pass.
+    * Slack is recomputed from the files: a certificate cannot make intervals wider by claiming more of it.
 """
 
 from collections import Counter
@@ -27,7 +43,7 @@ from safemargin.core import UNBOUNDED, VERDICTS, IntArray, Onlooker, PublishedTa
 
 
 class Fault(Exception):
-    """A claim that does not hold, in words."""
+    """A claim that does not hold, in words; it becomes a failure of the verification."""
 
 
 def claim_name(claim: Claim) -> str:
@@ -111,7 +127,11 @@ SAFE = 2**62
 def check(
     stated: IntervalCertificate, tables: Sequence[tuple[str, PublishedTable]], unchecked: tuple[str, ...] = ()
 ) -> Verification:
-    """Check every claim of a certificate against its files, each read and with its role."""
+    """Check every claim of a certificate against its files, each read and with its role.
+
+    `unchecked` are notes of the reader about what was not looked at; they are passed on. The result lists failures, and
+    holds only without any.
+    """
     by_role = {role: tuple(table for stated_role, table in tables if stated_role == role) for role in ROLES}
     # How far totals are apart follows from the files; a larger slack would make every interval wider than it is.
     slack = measured_slack(by_role["table"], 1.0)
@@ -173,7 +193,10 @@ class Functional:
 
 
 class Checker:
-    """The rows of the files, the tables of the certificate, and the arithmetic."""
+    """The rows of the files, the tables of the certificate, and the arithmetic.
+
+    `free_to_grow` marks variables that no row limits from above: only sums with one of these may claim to be unlimited.
+    """
 
     def __init__(self, system: System, stated: IntervalCertificate) -> None:
         self.system, self.stated, self.rows = system, stated, system.rows
@@ -219,6 +242,7 @@ class Checker:
             raise Fault(f"{', '.join([*names, option]).strip(', ') or 'everybody'}: nothing is claimed about this cell")
 
     def _functional(self, profiles: IntArray, option: int) -> Functional:
+        """The count of one option in some profiles; the reference option is the people less all others."""
         system = self.system
         if option < system.n_free_options and not (system.reference and option == len(system.options) - 1):
             return Functional(profiles * system.n_free_options + option, 0, 1)
@@ -235,7 +259,11 @@ class Checker:
         return ShownRange((0 if lower is None else lower, UNBOUNDED if upper is None else upper), attained)
 
     def end(self, target: Functional, end: End, upwards: bool) -> str:
-        """How well one end is shown; a fault if its proof is wrong."""
+        """How well one end is shown; a fault if its proof is wrong.
+
+        `proved` if the dual's limit and a witness meet at the value, `outer` if only the limit is shown, `search` if a
+        gap is left between them, `unlimited` if no file limits the count.
+        """
         if end.value is None:
             if not upwards or target.sign < 0 or not self.free_to_grow[target.places].any():
                 raise Fault("is not without limit")
@@ -255,6 +283,7 @@ class Checker:
         return "search" if end.shown_by == SEARCH else "outer" if end.witness is None else "proved"
 
     def _check_witness(self, target: Functional, number: int, value: int) -> None:
+        """Raise unless a table of the certificate has exactly the claimed value."""
         if number >= len(self.tables):
             raise Fault(f"there is no table {number}")
         attained = target.offset + target.sign * int(self.tables[number][target.places].sum())
@@ -262,7 +291,12 @@ class Checker:
             raise Fault(f"{value:,} is claimed, table {number} has {attained:,}")
 
     def limit(self, places: IntArray, way: int, dual: Dual) -> int:
-        """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`."""
+        """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`: weak duality, by
+        addition.
+
+        Faults: a multiplier of an end that its row does not have, a negative one of people, or a variable without a
+        ceiling that keeps a positive rest. Each would make the limit meaningless.
+        """
         system, times = self.system, dual.denominator
         size = times + sum(abs(n) for n in dual.rows.values()) + sum(abs(n) for n in dual.people.values())
         # Python integers where 64 bits might not do: a checker must not overflow, however odd the multipliers are.

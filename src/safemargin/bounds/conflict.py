@@ -1,4 +1,23 @@
-"""Which public facts cannot hold together: a set of them that no fact can be taken from, in words."""
+"""Which public facts cannot hold together: a set of them that no fact can be taken from, in words.
+
+Objects
+    facts       rows of a system, and *caps*: the people of profiles that a joint roll states
+    conflict    facts that no table with fractions satisfies together
+
+Statement
+    Minimise the total violation of the rows over x >= 0 (phase one of the simplex method). It is positive if and only
+    if the facts contradict each other, and then the rows with a non-zero dual already do (Farkas). Removing one fact
+    after the other, as long as the rest still contradicts itself, leaves an irreducible set (Chinneck 1997).
+
+What callers may rely on
+    * Every fact that is named is needed: without it the others can hold together, up to `EFFORT.conflict_rows`.
+    * Contradictions between integers only are not explained by rows; the message says that fractions would do.
+    * This is for messages. Whether there is a contradiction is decided elsewhere, in integers.
+
+Example
+    A file says that 7 of N are old and another that N has 5 people: the message names these two rows and not the
+    thousand others of both files.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +48,10 @@ class Conflict:
 def explained(
     error: ContradictionError, tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int
 ) -> ContradictionError:
-    """The same error with the facts that cause it, where they can be found."""
+    """The same error with the facts that cause it, where they can be found.
+
+    Builds the system without its own checks, so that rows which contradict each other can stand in it.
+    """
     if isinstance(error, MismatchError):
         return error
     try:
@@ -76,11 +98,12 @@ def conflict(system: System) -> Conflict | None:
 
 
 def _all(system: System) -> Conflict:
+    """All facts of a system: its rows, and the people of every profile."""
     return Conflict(np.arange(len(system.lower)), np.arange(0 if system.people is None else len(system.people)))
 
 
 def _one_row(system: System) -> Conflict | None:
-    """The row that the fewest caps contradict by themselves."""
+    """The row that the fewest caps contradict by themselves: a count above the people who could have been counted."""
     if system.people is None:
         return None
     room = system.high.reshape(-1, system.n_free_options) > 0
@@ -169,6 +192,7 @@ def _slice(system: System, row: int) -> IntArray:
 
 
 def _words(system: System, row: int) -> str:
+    """One fact in words: its table, its cell and what is said of it."""
     table, entry = system.sources[row]
     low, high = int(table.lower[entry]), int(table.upper[entry])
     value = f"= {low}" if low == high else f"at least {low}" if high >= UNBOUNDED else f"from {low} to {high}"
@@ -194,6 +218,7 @@ def _of_roll(system: System, name: str, conflicting: Conflict, most: int) -> lis
 
 
 def _entries(system: System, name: str, caps: IntArray) -> Iterator[str]:
+    """Entries of the roll in words."""
     assert system.people is not None
     for cap in caps.tolist():
         yield f"{name} ({cell_text(system.cell(cap))}) = {system.people[cap]} people"

@@ -1,10 +1,27 @@
 """What two releases about one population disclose by subtraction, if those who stayed kept their answers.
 
-The count of a group now, less its count then, is the answers of those who came into it less those of the people who
-went out of it. With `came` and `went` people and a difference per option, the count of every option among those who
-came lies between `max(0, difference)` and that plus `free`, where `free` is what the differences leave of the people;
-the same holds for those who went. Both ends are attained. If `free` is negative, somebody who stayed must have changed
-their answer, and the assumption is refuted.
+Objects
+    group       categories of an axis (or cells of several), published then and now
+    came, went  how many people joined the group since, and how many left it (from the rolls)
+    change[o]   the count of option o now, less its count then
+
+Statement
+    If everybody who stayed kept their answer, change = (answers of those who came) - (answers of those who went). Let
+    free = came - sum of max(0, change[o]) over all options, those without a listed answer included. Then among those
+    who came the count of o lies between max(0, change[o]) and that plus free; among those who went between
+    max(0, -change[o]) and that plus free. Both ends are attained. If free is negative, somebody who stayed must have
+    changed their answer, and the assumption is refuted.
+
+    Proof. With a[o] and b[o] for those who came and went, a[o] - b[o] = change[o] and the sum of a is came. So
+    a[o] = max(0, change[o]) + s[o] with s[o] >= 0 and the sum of s equal to free; any such s is possible.
+
+Example
+    A group of 30 had 18 yes. Now it has 32 people and 20 yes; 2 came and nobody went: both said yes (free = 0).
+
+Invariants
+    * Groups are compared where both releases state them: unions of groups of both partitions (`unions`).
+    * Where totals may be off (`slack`), the intervals must be safe however they are read: both ends move inwards.
+    * An assumption that figures refute is nobody's belief and discloses nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,6 +96,7 @@ def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[st
 
 
 def _counts(table: PublishedTable, rows: IntArray, options: Sequence[str]) -> IntArray:
+    """The counts of some rows of a table, by option."""
     counts = np.zeros(len(options), dtype=np.int64)
     for row in rows.tolist():
         counts[options.index(table.options[table.option[row]])] += table.lower[row]
@@ -103,7 +121,7 @@ def disclosed_by_differences(
 
 @dataclass(frozen=True)
 class StatedFigures:
-    """What a release states in exact counts."""
+    """What a release states in exact counts: its total, and its groups by axes, each worked out once."""
 
     tables: Sequence[PublishedTable]
     options: Sequence[str]
@@ -214,8 +232,9 @@ def differences(
 ) -> tuple[list[Exposed], int]:
     """The same for the groups of one axis (or cells of several, joined), against every earlier release of it.
 
-    For somebody who believes it of everybody at once, a group that holds all who came or went discloses what the
-    totals disclose, and one refuted group refutes it all. Cycles of one kind are compared once.
+    For somebody who believes it of everybody at once, a group that holds all who came or went discloses what the totals
+    disclose, and one refuted group refutes it all. Cycles of one kind (same people, same tables) are compared once.
+    Returns the disclosed groups and how many were looked at.
     """
     exposed: list[Exposed] = []
     looked = 0
@@ -290,6 +309,7 @@ def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
 
 
 def _sum(parts: CountedGroups, union: Group) -> IntArray:
+    """The counts of the groups inside a union, added up."""
     counts = [counts for group, counts in parts if group <= union]
     total: IntArray = np.sum(counts, axis=0, dtype=np.int64)
     return total
@@ -330,6 +350,7 @@ def _with_sets(side: Side, limits: Limits) -> Side:
 
 
 def _exposed(cell: dict[str, str], side: Side, which: np.ndarray, cycle: str, limits: Limits) -> list[Exposed]:
+    """The options (and sets of them) that a side discloses, as exposed cells."""
     names = ("",) * limits.options + limits.names
     return [
         Exposed(cell, option, side.people, int(side.lower[option]), int(side.upper[option]), cycle, names[option])

@@ -1,8 +1,33 @@
 """Proofs that a sum cannot exceed a number: integer multipliers of the public rows over one denominator.
 
-For multipliers `y` of the rows and `z >= 0` of the people of profiles, `d = goal - y A - z` limits `goal . x` by
-`max(y lower, y upper)` of every row, `z` times the people, and `max(d low, d high)` of every variable. Any multipliers
-do; a single row or a row less its other cells is tried first, then the duals of a linear program, rounded.
+Objects
+    goal        way * sum of x over some places, to be limited from above (way is 1 or -1; -1 for lower ends)
+    y[r]        integer multiplier of row r: of its upper end if positive, of its lower end if negative
+    z[e] >= 0   integer multiplier of the people of profile e
+    D           the common denominator
+    d           D * goal - y A - z: what the multipliers leave of the goal, one number per variable
+
+Statement (weak duality, in integers)
+    For every possible table x
+
+        D * goal . x  =  y A x + z x + d x
+                     <=  sum of y[r] * (upper if y[r] > 0 else lower) + sum of z[e] N[e] + sum of max(d low, d high)
+
+    so goal . x is at most the right side over D, rounded down, as goal . x is an integer (a Chvatal-Gomory cut of rank
+    1). Any multipliers give a valid limit; good ones give the sharp one.
+
+Method
+    A single row, or a row less the ceilings of its other cells, settles most ends (`Shortcuts`). For the others the
+    duals of a linear program are rounded to a common denominator (`DualProgram`): basic duals are rationals with small
+    denominators, and rounding wrongly costs sharpness, never truth.
+
+What callers may rely on
+    * `Facts.limit` is exact integer arithmetic without overflow; it returns nothing where a sum could leave 64 bits.
+    * What it accepts, the checker of a certificate computes anew from the files (`check.py`, `checker.py`).
+
+Example
+    x + y <= 3 with both at least 0: the multiplier 1 of this row limits x by 3, as it leaves d = -1 for y.
+    The multipliers 1/2 of x + y <= 3, y + z <= 3 and x + z <= 3 limit x + y + z by 9/2, so by 4.
 """
 
 from collections.abc import Iterator
@@ -27,7 +52,10 @@ SAFE = 2**62
 
 @dataclass(frozen=True)
 class DualObjective:
-    """`way * sum(x[places])`, to be limited from above by `wanted`; `way` is 1 or -1."""
+    """`way * sum(x[places])`, to be limited from above by `wanted`; `way` is 1 or -1.
+
+    A limit of `wanted` proves the end; a larger one is valid and leaves a gap.
+    """
 
     places: IntArray
     way: int
@@ -36,14 +64,18 @@ class DualObjective:
 
 @dataclass(frozen=True)
 class UpperLimit:
-    """A dual and the whole number that it limits its goal by."""
+    """A dual and the whole number that it limits its goal by: `goal . x <= value` for every possible table."""
 
     value: int
     dual: Dual
 
 
 def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> DualObjective:
-    """What has to be limited for one end of one target."""
+    """What has to be limited for one end of one target.
+
+    For `t = offset + sign * sum`, the upper end asks for `sign * sum <= end - offset`, the lower one for `-sign * sum
+    <= offset - end`.
+    """
     a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
     way = int(targets.sign[target]) * (1 if upwards else -1)
     offset = int(targets.offset[target])
@@ -53,7 +85,11 @@ def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> DualObjec
 
 
 class Facts:
-    """The rows of a system, ready to be weighed; what a certificate may use and nothing else."""
+    """The rows of a system, ready to be weighed; what a certificate may use and nothing else.
+
+    Propagated intervals are not used here: a checker would have to propagate too. `reach` bounds the absolute value of
+    any sum of ends, so that overflow is excluded before anything is added.
+    """
 
     def __init__(self, system: System) -> None:
         self.system, self.rows = system, system.rows
@@ -66,7 +102,11 @@ class Facts:
         self.reach = caps + int(system.upper[self.limited].sum()) + int(system.lower.sum()) + 1
 
     def limit(self, goal: DualObjective, dual: Dual) -> int | None:
-        """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
+        """The whole number that `dual` limits `goal` by, or none if it does not limit it.
+
+        None too if a multiplier asks for an end that its row does not have, if a variable without a ceiling keeps a
+        positive rest, or if numbers are so large that 64 bits might not do.
+        """
         system, times = self.system, dual.denominator
         top = max(times, _largest(dual.rows), _largest(dual.people))
         # No sum below can leave 64 bits; if one could, the caller takes another dual.
@@ -102,7 +142,11 @@ class Facts:
 
 
 class Shortcuts:
-    """Proofs without a program: caps, one row, or one row less the ceilings of its other cells."""
+    """Proofs without a program: caps, one row, or one row less the ceilings of its other cells.
+
+    `best[v]` is the row of least upper end that variable v stands in, -1 where its own cap is lower; `ceiling` is what
+    that gives for every variable.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self.facts, system = facts, facts.system
@@ -138,6 +182,9 @@ class Shortcuts:
         return np.asarray(rows[times == len(goal.places)], dtype=np.int64)
 
     def _from_above(self, goal: DualObjective) -> Iterator[Dual]:
+        """Multipliers for an upper end: the least row that holds all of it, the people of its profiles, or every place
+        alone.
+        """
         system = self.facts.system
         rows = self._around(goal)
         rows = rows[self.facts.limited[rows]]
@@ -148,6 +195,9 @@ class Shortcuts:
         yield self._ceilings(goal.places, {})
 
     def _from_below(self, goal: DualObjective) -> Iterator[Dual]:
+        """Multipliers for a lower end: none, the largest row inside, or the row around it less the ceilings of its
+        other cells.
+        """
         system = self.facts.system
         yield Dual()
         touched, times = np.unique(self.facts.by_variable[goal.places].indices, return_counts=True)
@@ -217,6 +267,7 @@ class DualProgram:
             yield self._dual(used, np.rint(values * denominator).astype(np.int64), denominator)
 
     def _dual(self, used: IntArray, numbers: IntArray, denominator: int) -> Dual:
+        """Multipliers as integers: rows first, then the people of profiles; those with a useless sign are dropped."""
         count = len(self.facts.system.lower)
         rows, people = {}, {}
         for row, number in zip(used.tolist(), numbers.tolist(), strict=True):

@@ -77,6 +77,7 @@ class _Dual:
 
 
 def _minimise(dual: _Dual) -> tuple[FloatArray, float]:
+    """Damped Newton with Armijo steps, as in `witness.py`, over effects that stop at the kink of a range."""
     theta = np.zeros(len(dual.most))
     # Far below a person, and above the rounding of sums: shares of small profiles are right to six digits and more.
     tolerance = 1e-9 + 1e-13 * float(np.abs(dual.most).max(initial=0.0))

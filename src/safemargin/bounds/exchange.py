@@ -1,7 +1,40 @@
 """Exchanges of votes that leave every margin as it is.
 
-Two profiles that differ in one published slice only swap a vote for one option against one for another; two others in
-the same two slices swap back. Every public fact still holds, so the new table is as possible as the old one.
+Objects
+    block       the slices of one published table: blocks[b][e] is the slice of profile e, or -1
+    pair        two profiles that lie in the same slice of every block but one
+    key         the two slices of that block which the pair connects
+
+Statement
+    Let (e, f) and (g, h) be pairs of one key: e and g in slice s, f and h in slice t of block b. Let one person of e go
+    from option o to p, one of f from p to o, one of g from p to o and one of h from o to p. Then every published sum
+    and the people of every profile stay as they are.
+
+    Proof. Per option, s gains one in g for the one it loses in e, and t likewise. In every other block e and f share a
+    slice, which gains what it loses, and so do g and h. Rolls count people, whose number does not change.
+
+    These are moves of degree two of the toric model (Diaconis and Sturmfels 1998). They need not connect the fiber
+    where
+    tables of several axes are published; whoever needs all tables uses the moves of `fiber_sample.py`.
+
+Invariants
+    * Pairs depend on public facts only. A table enters only when votes are traded.
+    * Profiles with a ceiling of their own stand in no pair (`alike`): a trade could pass it.
+    * Pairs of one key share no profile, so all of them may trade at once.
+    * A star around one hub per class is kept instead of all pairs: linear in the profiles, any two are two links apart.
+
+Example
+    Four profiles of two axes; both single axes are published. Profiles 0 and 1 differ in the second block only, and so
+    do 2 and 3: one key, two pairs. Trading two votes leads from one diagonal to the other.
+
+    >>> blocks = np.array([[0, 0, 1, 1], [2, 3, 2, 3]])
+    >>> four = Exchanges(blocks, 4, np.array([2, 2, 2, 2]), np.zeros((4, 1), dtype=int), np.full((4, 1), 2))
+    >>> pairs = four.pairs(1)
+    >>> pairs.first.tolist(), pairs.second.tolist(), pairs.key.tolist()
+    ([0, 2], [1, 3], [0, 0])
+    >>> least, most = [*four.reach(np.array([2, 0, 0, 2]), np.full(4, True), 0.0)][-1]
+    >>> least[:, 0].tolist(), most[:, 0].tolist()
+    ([0, 0, 0, 0], [2, 2, 2, 2])
 """
 
 from collections.abc import Iterator
@@ -30,20 +63,24 @@ class Pairs:
 
     @cached_property
     def _by_first(self) -> tuple[IntArray, IntArray]:
+        """Pairs sorted by their first profile, and where each first profile begins."""
         order = np.argsort(self.first, kind="stable")
         return order, np.flatnonzero(np.r_[True, np.diff(self.first[order]) > 0])
 
     @cached_property
     def _seconds(self) -> tuple[IntArray, IntArray]:
+        """Pairs sorted by their second profile, with these profiles in order."""
         order = np.argsort(self.second, kind="stable")
         return order, self.second[order]
 
     @cached_property
     def _firsts(self) -> tuple[IntArray, IntArray]:
+        """Pairs sorted by their first profile, with these profiles in order."""
         return self._by_first[0], self.first[self._by_first[0]]
 
     @cached_property
     def _key_starts(self) -> IntArray:
+        """Where each key begins; pairs stand by key."""
         return np.flatnonzero(np.r_[True, np.diff(self.key) > 0]) if len(self.key) else np.zeros(0, dtype=np.int64)
 
     def with_first(self, profiles: IntArray) -> IntArray:
@@ -86,12 +123,11 @@ def places_of(order: IntArray, ranked: IntArray, wanted: IntArray) -> IntArray:
     return places
 
 
-def common_options(counts: IntArray) -> BoolArray:
+def common_options(totals: IntArray, most: int = EFFORT.partners) -> BoolArray:
     """Which columns all others exchange votes with: all of them where there are few, else those with most votes."""
-    totals = counts.sum(axis=0)
     common = np.ones(len(totals), dtype=bool)
     if len(totals) > 2 * EFFORT.partners:
-        common[np.argsort(-totals, kind="stable")[EFFORT.partners :]] = False
+        common[np.argsort(-totals, kind="stable")[most:]] = False
     return common
 
 
@@ -99,7 +135,8 @@ class Exchanges:
     """Where votes can be exchanged in a system with a joint roll; public facts only.
 
     `blocks` give the slice of every profile, out of so many `slices`; `low` and `high` end its counts, one column per
-    variable.
+    variable. `tops` are the blocks that no other one refines; only these have pairs. Pairs and links are found once per
+    block and kept.
     """
 
     def __init__(self, blocks: IntArray, slices: int, people: IntArray, low: IntArray, high: IntArray) -> None:
@@ -141,7 +178,11 @@ class Exchanges:
         return self.alike(block, codes[[top for top in self.tops if top != block]])
 
     def alike(self, block: int, others: IntArray) -> Pairs:
-        """Pairs that differ in `block` and agree in every row of `others` (one code per profile)."""
+        """Pairs that differ in `block` and agree in every row of `others` (one code per profile).
+
+        Each class of agreeing profiles gets a hub, a large one in the commonest slice; the pairs are the hub with every
+        other profile of another slice. Profiles with a ceiling below their people stand in no pair.
+        """
         codes, others = self.blocks, others.T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         own = codes[block]
@@ -191,7 +232,7 @@ class Exchanges:
         have less than a share of `few` of the pairs, only these and their neighbours are looked at.
         """
         matrix = self.matrix(counts)
-        common = common_options(matrix)
+        common = common_options(matrix.sum(axis=0))
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.blocks)):
             pairs = self.pairs(block)
@@ -228,6 +269,8 @@ class Exchanges:
         """Another integer table with the same margins: many exchanges at once in every block.
 
         `want` says per profile and column where a higher (positive) or lower count is wanted; exchanges go there first.
+        Halves of the profiles are drawn per block, so that votes have somewhere to come back from. The result satisfies
+        every fact that `counts` does; callers check it by addition all the same.
         """
         matrix = self.matrix(counts).copy()
         count = len(self.blocks)
@@ -255,24 +298,29 @@ class Exchanges:
 
 def finest(blocks: IntArray) -> tuple[int, ...]:
     """The blocks that no other one refines: who agrees in all of these agrees in every block."""
-    kept: list[int] = []
+    kept: list[tuple[int, IntArray]] = []
     sizes = [len(distinct(block)) for block in blocks]
     for block in sorted(range(len(blocks)), key=lambda place: (-sizes[place], place)):
-        if not any(_follows(blocks[block], blocks[other], sizes[other]) for other in kept):
-            kept.append(block)
-    return tuple(sorted(kept))
+        own = blocks[block]
+        # A finer one has one slice of this for each of its own: that of any profile of it.
+        if not any((own[some] == own).all() for _, some in kept):
+            kept.append((block, _some_of_slice(own)))
+    return tuple(sorted(block for block, _ in kept))
 
 
-def _follows(coarse: IntArray, fine: IntArray, slices: int) -> bool:
-    """Whether the slice in `fine`, which has so many, determines the one in `coarse`."""
-    both = row_keys(
-        np.stack([fine, coarse], axis=1) + 1, [int(fine.max(initial=-1)) + 2, int(coarse.max(initial=-1)) + 2]
-    )
-    return len(grouped(both)[0]) == slices
+def _some_of_slice(block: IntArray) -> IntArray:
+    """For every profile one that lies in the same slice, the same one for all of them."""
+    some = np.zeros(int(block.max(initial=-1)) + 2, dtype=np.int64)
+    some[block + 1] = np.arange(len(block))
+    found: IntArray = some[block + 1]
+    return found
 
 
 def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, options: tuple[int, int]) -> None:
-    """Swap one way in one half of the pairs and back in the other, as much as both allow. No profile stands twice."""
+    """Swap one way in one half of the pairs and back in the other, as much as both allow. No profile stands twice.
+
+    Changes `matrix` in place. Per key the smaller of the two directions limits both, so the sums of its slices stay.
+    """
     given, taken = options
     first, second, key = pairs.first[order], pairs.second[order], pairs.key[order]
     there = np.where(half, np.minimum(matrix[first, given], matrix[second, taken]), 0)

@@ -1,4 +1,19 @@
-"""What bounding and certifying return: intervals per cell, verdicts, possible tables, exposed cells."""
+"""What bounding and certifying return: intervals per cell, verdicts, possible tables, exposed cells.
+
+Objects
+    exposure    for every cell and option the interval that an onlooker can infer, and how it was proved
+    verdict     contained, open or disclosed, for a stated target (`core/target.py`)
+    proof       what certifying found: exposed and undecided cells, and the witnesses that cleared the others
+
+These are values only; nothing here searches. What an interval means: no possible table leaves it. What it does not
+mean: that every count in it is possible (`Fiber.gap`), unless margins are of single axes.
+
+Example
+    >>> Fiber(1, 2, attained=((0, 2), (1, 2))).gaps
+    (0,)
+    >>> Fiber(1, 2, attained=((0, 2), (1, 2))).gap(0)
+    (0, 2)
+"""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -240,6 +255,7 @@ def ranked(exposure: Exposure, target: Target, limit: int, sort: str = "verdict"
 
 
 def _relative_width(exposure: Exposure, people: IntArray) -> FloatArray:
+    """The width as a share of the people of the cell; the width itself where these are unknown."""
     width = exposure.width.ravel().astype(np.float64)
     return width / np.maximum(people, 1) if exposure.people is not None else width
 

@@ -1,4 +1,20 @@
-"""One cell at a time: its interval, and two tables that everything public allows, one at either end of it."""
+"""One cell at a time: its interval, and two tables that everything public allows, one at either end of it.
+
+Objects
+    cell        categories of some axes; `option` as a key names one option of it
+    extremes    integer tables with the lowest and the highest count of that option, over the axes of the cell
+
+Method
+    Small systems: the interval is settled over all axes, and its proof has both tables (`proof.py`).
+    Large systems: the interval is that of the tables, roll and facts about the axes of the cell alone. These are fewer
+    facts, so the interval may be too wide, never too narrow. Tables over all axes come from a first one by exchanges
+    towards either end, and may stop before it; `short_words` says so.
+
+What callers may rely on
+    * Every table shown passed `System.admits` on the whole system.
+    * `integer` is true only if both tables attain both ends.
+    * Extremes of an office's own data start from the unpublished counts if nothing else is found: confidential.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -124,6 +140,7 @@ def _exposure(
     settled: Settled,
     integer: bool,
 ) -> Exposure:
+    """The exposure of the one cell; `integer` is false where tables over all axes are still to be found."""
     people = people_of(system, onlooker, cells, cell_of)
     return Exposure(
         cells=CellIndex(cells.axes, cells.categories, cells.codes[[row]]),
@@ -243,6 +260,7 @@ def _row(cells: CellIndex, cell: Mapping[str, str]) -> int:
 
 
 def _option(system: System, cell: Mapping[str, str]) -> int | None:
+    """The number of the option that a cell names; none if it names none."""
     if OPTION not in cell:
         return None
     if cell[OPTION] not in system.options or system.options == ("",):
@@ -251,6 +269,7 @@ def _option(system: System, cell: Mapping[str, str]) -> int | None:
 
 
 def _some(targets: Targets, rows: Sequence[int]) -> Targets:
+    """Some of the targets."""
     kept = list(rows)
     return Targets(targets.matrix[kept], targets.offset[kept], targets.sign[kept])
 

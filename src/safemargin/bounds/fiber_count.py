@@ -1,6 +1,36 @@
 """How many integer tables satisfy all facts, in how many dimensions, and which values they hold.
 
-What is open is cut into components, each counted the cheapest way.
+Objects
+    fiber       the integer tables of a system (`system.py`); Definition 1 of the paper on exact reporting
+    form        its open part as equations M z = total with 0 <= z <= room (`propagate.standard_form`)
+    piece       a connected component of the equations: the number of tables is the product over the pieces
+    dimension   of the smallest flat that holds all real-valued tables
+
+Method, per piece and the cheapest first
+    listing     search over the unknowns that the equations leave free (`fiber_listing.TableSearch`)
+    grid        partial sums, one unknown after the other, on a dense grid of what is left (`count_by_grid`)
+    vertices    Brion's theorem for unimodular pieces (`fiber_vertices.py`), however large the counts are
+
+Dimension
+    Open counts less independent equations, where inequalities that always hold with equality count as equations. One
+    linear program finds all of these (Freund, Roundy and Todd 1985).
+
+What callers may rely on
+    * An `exact` count is exact: it is computed in integers, or modulo primes with one prime more than needed.
+    * Otherwise `value` is a number of tables that surely exist, or nothing; never an estimate.
+    * A small dimension is no danger and a large one no protection: a fiber of 10^20 tables may agree in one cell.
+
+Example
+    A square with rows and columns of 2 has three tables (the corner is 0, 1 or 2), on a line:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import Axis, Onlooker, Schema, Table, Tally, exact_margins, frozen
+    >>> names, codes = ("row", "column"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("row", ("a", "b")), Axis("column", ("c", "d"))
+    >>> square = Table(Schema(axes, ("yes", "no")), (Tally(names, codes, frozen([[1, 0]] * 4, 2)),), ())
+    >>> system = build_system(exact_margins(square), Onlooker())
+    >>> count_tables(system).value, dimension(system)
+    (3, 1)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -65,6 +95,7 @@ def count_tables(
     """The number of integer tables; tables are listed one by one only up to `limit`.
 
     With `quick`, only what takes a fraction of a second is tried. So is, for the other pieces, once one was too large.
+    A contradiction counts as no table; a count that nothing limits as unknown.
     """
     try:
         pieces = [form for _, form in components(standard_form(system))]
@@ -168,9 +199,9 @@ def dimension(system: System) -> int:
 def _always_tight(
     matrix: sparse.csr_array, lower: IntArray, upper: IntArray, room: IntArray
 ) -> tuple[BoolArray, BoolArray]:
-    """Unknowns that stand at one end in every real solution, and rows that do.
+    """Unknowns that stand at one end in every real solution, and rows that do: both as booleans.
 
-    One program: a solution scaled up as far as needed, so that every inequality that can be strict is so by one.
+    All inequalities of the piece, the boxes and the ranges of rows, go to `_never_strict` in one system.
     """
     equal = lower == upper
     ranged, capped = np.flatnonzero(~equal), np.flatnonzero(room < UNBOUNDED)
@@ -191,7 +222,12 @@ def _always_tight(
 def _never_strict(
     sides: sparse.csr_array, limit: FloatArray, equations: sparse.csr_array, total: FloatArray
 ) -> BoolArray:
-    """Which of the inequalities `sides @ z <= limit` hold with equality wherever all of them and the equations hold."""
+    """Which of `sides @ z <= limit` hold with equality wherever all of them and the equations hold.
+
+    One program (Freund, Roundy and Todd 1985): scale a solution by a factor of at least 1 and give every inequality a
+    slack of at most 1; maximise the sum of slacks. A slack is 0 if and only if its inequality is never strict: the sum
+    of solutions that are strict in one each is strict in all.
+    """
     count, unknowns = sides.shape
     # Freund, Roundy and Todd (1985): one program finds every inequality that always holds with equality.
     none = sparse.csr_array((len(total), count))
@@ -267,7 +303,7 @@ def _products(form: Equations, pieces: Sequence[tuple[IntArray, IntArray]]) -> I
 
 
 def _solutions(piece: Equations, limit: int) -> Iterator[IntArray]:
-    """Solutions of one connected piece, many rows at a time."""
+    """Solutions of one connected piece, many rows at a time; raises `TooLargeError` beyond `limit` or too much work."""
     search, listed = TableSearch(piece), 0
     for bar in search.bars(max(EFFORT.search_work[1], EFFORT.search_work_per_table * limit)):
         listed += int(bar.count.sum())

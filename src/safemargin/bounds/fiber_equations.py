@@ -1,4 +1,30 @@
-"""Equations in counts from zero to a ceiling, and their exact elimination."""
+"""Equations in counts from zero to a ceiling, and their exact elimination.
+
+Objects
+    form        M z = total, 0 <= z <= room, in integers; z are open counts and one slack unknown per range
+    pivots      unknowns that are solved for; *free* ones are the others
+    echelon     scale * z[pivots] + matrix @ z[free] = total, each row without a common factor
+
+Statement
+    Fraction-free elimination keeps integers: a row is multiplied by head / gcd and reduced by value / gcd. A row
+    without
+    unknowns and with another total than 0, or whose total its factors do not divide, has no integer solution.
+
+Invariants
+    * Entries stay exact: beyond 2^40 Python's integers take over from 64 bits.
+    * `rank` works modulo the prime 2^31 - 1: never above the true rank, and below it only if the prime divides a minor,
+      which is practically excluded for small integers. It is used for a dimension that is printed, not for a proof.
+    * `from_residues` returns a number only if one prime more than needed agrees.
+
+Example
+    x + y = 3 and x - y = 1 have the solution (2, 1); x + y = 3 and x - y = 2 none in integers:
+
+    >>> order = np.array([0, 1])
+    >>> eliminate(np.array([[1, 1], [1, -1]]), np.array([3, 1]), order).total.tolist()
+    [2, 1]
+    >>> eliminate(np.array([[1, 1], [1, -1]]), np.array([3, 2]), order) is None
+    True
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -46,7 +72,10 @@ class Equations:
 
 
 def components(form: Equations) -> Iterator[tuple[IntArray, Equations]]:
-    """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`)."""
+    """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`).
+
+    Solutions of the whole form are all combinations of solutions of these.
+    """
     rows, count = form.matrix.shape
     if not count:
         return
@@ -118,6 +147,9 @@ def _clear(work: IntArray, lead: int, column: int) -> IntArray:
 
 
 def _echelon(work: IntArray, pivots: IntArray) -> Echelon | None:
+    """Rows in terms of their pivots, with positive scales and no common factor; none if a factor does not divide its
+    total.
+    """
     rows = np.arange(len(pivots))
     free = np.setdiff1d(np.arange(work.shape[1] - 1), pivots)
     sign = np.where(work[rows, pivots] < 0, -1, 1)
@@ -145,6 +177,7 @@ def rank(matrix: sparse.csr_array, most: int) -> int:
 
 
 def _rank_modulo(work: IntArray) -> int:
+    """Gaussian elimination modulo the prime; changes `work`."""
     pivots = 0
     for column in range(work.shape[1]):
         filled = np.flatnonzero(work[pivots:, column]) + pivots
@@ -162,7 +195,13 @@ def _rank_modulo(work: IntArray) -> int:
 
 
 def from_residues(residue: Callable[[int], int], most: int) -> int | None:
-    """A number up to `most`, from what it leaves modulo primes below 2^31; None if one more prime contradicts."""
+    """A number up to `most`, from what it leaves modulo primes below 2^31; None if one more prime contradicts.
+
+    Chinese remainders: the product of the primes grows beyond `most`, and the next prime checks the result.
+
+    >>> from_residues(lambda prime: 10**30 % prime, 10**31) == 10**30
+    True
+    """
     # Trial division up to the root of 2^31; Chinese remainders then give the exact number, and one prime more checks
     # it.
     divisors = np.arange(3, 46_341, 2)

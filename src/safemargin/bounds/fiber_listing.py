@@ -1,7 +1,37 @@
 """Every table of a small fiber, and the number of tables by partial sums.
 
-Listing branches on the unknowns that the equations leave free, thousands of cases at a time. Counting walks through the
-unknowns: partial tables that leave the same sums go on together, on a dense grid of all sums.
+Objects
+    free        unknowns that elimination leaves free; the others follow from them (`fiber_equations.Echelon`)
+    case        intervals of all free unknowns; a bar is a case in which at most one of them is open
+    grid        the number of ways to fill the unknowns so far, by what they leave of every sum
+
+Listing (`TableSearch`)
+    Every solved unknown is two inequalities over the free ones, as it must lie between 0 and its room. Cases are
+    narrowed by propagation on these, thousands at a time, and split along the unknown with the fewest values on average
+    until one unknown is open: its values are a bar of solutions. Where scales are not 1, values that would make a
+    solved
+    unknown a fraction are dropped.
+
+Counting (`count_by_grid`)
+    Partial tables that leave the same sums have the same completions, so only their number is carried: the transfer
+    matrix method. One more unknown with ceiling c is a cumulative sum along the diagonal of the rows it stands in, less
+    the part beyond c. Numbers are kept modulo primes (`from_residues`).
+
+What callers may rely on
+    * Bars are disjoint and together all solutions; work is counted and limited, and a limit raises `TooLargeError`.
+    * Floats hold all numbers exactly: rooms and scales stay below 2^53.
+
+Example
+    Two unknowns that add up to 3, each at most 2: the bars hold (1, 2) and (2, 1).
+
+    >>> from scipy import sparse
+    >>> row, both = sparse.csr_array(np.array([[1, 1]])), np.arange(2)
+    >>> form = Equations(row, np.array([3]), np.array([2, 2]), both, np.zeros(2))
+    >>> search = TableSearch(form)
+    >>> [table for bar in search.bars(1e6) for table in search.complete(bar.expand()).tolist()]
+    [[2, 1], [1, 2]]
+    >>> count_by_grid(form, 10**6)
+    2
 """
 
 from collections.abc import Iterator
@@ -89,9 +119,11 @@ class TableSearch:
             yield from self._kept(SolutionBar(low.astype(np.int64), column, count.astype(np.int64)))
 
     def _choose(self, width: FloatArray, span: FloatArray) -> int:
+        """The unknown to branch on: of those that are open, the one with the fewest values on average (fail first)."""
         return int(np.where(span > 0, width.mean(axis=0), np.inf).argmin())
 
     def _kept(self, bar: SolutionBar) -> Iterator[SolutionBar]:
+        """The bar, without values that would make a solved unknown a fraction."""
         if self.whole:
             yield bar
             return
@@ -128,6 +160,7 @@ class TableSearch:
         return low, high
 
     def _step(self, low: FloatArray, high: FloatArray, spare: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """One round of propagation: per open unknown, the values that every inequality with it still allows."""
         new_low, new_high = low.copy(), high.copy()
         for column in np.flatnonzero((low < high).any(axis=0)).tolist():
             (rises, up), (falls, down) = self.uses[column]
@@ -161,7 +194,10 @@ def _branch(low: FloatArray, high: FloatArray, column: int, chunk: int) -> Itera
 
 
 def _order(matrix: IntArray, total: IntArray) -> IntArray:
-    """Row by row, the row next that adds least to what must be remembered."""
+    """An order of the unknowns, row by row, the row next that adds least to what must be remembered.
+
+    The grid has one dimension per row that has begun and not ended; large totals make it large.
+    """
     used = matrix != 0
     size = np.log1p(np.abs(total).astype(np.float64))
     begun, order = np.zeros(len(matrix), dtype=bool), np.zeros(0, dtype=np.int64)

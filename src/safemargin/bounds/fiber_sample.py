@@ -1,9 +1,37 @@
 """Random tables of a fiber: a chain that picks a move at random and a length along it with the exact conditional law.
 
-The choice of the move does not depend on the table, so the law of all tables is left as it is. Sums of moves of a basis
-of the integer kernel, with coefficients without a bound, are among the moves: every table can be reached from every
-other. Where the equations have more than `MOST_ENTRIES` entries there are exchanges of four counts only, and this may
-fail.
+Objects
+    move        integer steps of the open counts that keep every equation; what follows from them moves along
+    line        all tables that lie along a move from the present one, as far as counts stay between 0 and their room
+    law         `uniform`, or `hypergeometric`: proportional to the product of 1 / x!, as if votes were dealt to people
+
+Statement
+    The choice of the move does not depend on the table, and along a line the next table is drawn from the law given the
+    line (Gibbs sampling). So the law of all tables is left as it is: for tables x and y on one line both directions
+    have the same probability flow. The chain reaches every table, since every integer combination of a basis of the
+    kernel has a positive probability (Diaconis and Sturmfels 1998), with coefficients without a bound.
+
+    Where the equations have more than `EFFORT.kernel_entries` entries there are exchanges of four counts only, and this
+    may fail; so a sample of a very large system may miss tables. It is used for pictures and estimates, never to decide
+    whether a cell is safe.
+
+What callers may rely on
+    * Every table that `chain` yields satisfies every fact, as moves keep equations and lines keep boxes.
+    * Convergence is not proved. `possible.draw` drops a tenth of the draws and prints standard errors by batch means.
+    * `reach` gives a number of tables that surely exist: moves without a common count combine freely.
+
+Example
+    On the square with margins of 2 the corner is uniform on 0, 1 and 2:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import Axis, Onlooker, Schema, Table, Tally, exact_margins, frozen, numpy_generator
+    >>> names, codes = ("row", "column"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("row", ("a", "b")), Axis("column", ("c", "d"))
+    >>> square = Table(Schema(axes, ("yes", "no")), (Tally(names, codes, frozen([[1, 0]] * 4, 2)),), ())
+    >>> system = build_system(exact_margins(square), Onlooker())
+    >>> walk = chain(system, np.array([1, 0] * 4), numpy_generator(1))
+    >>> sorted({int(next(walk)[0]) for _ in range(50)})
+    [0, 1, 2]
 """
 
 from bisect import bisect_right
@@ -73,7 +101,11 @@ def reach(system: System, start: IntArray, generator: Generator) -> int:
 
 
 class _Chain:
-    """The open counts, what the ranges leave over and, last, who is left of each profile."""
+    """The open counts, what the ranges leave over and, last, who is left of each profile.
+
+    `along[s]` lists what one step of open count s does to all of these; `offset` is what has to be added to a value to
+    get the count whose factorial enters the law, -1 for what does not enter it.
+    """
 
     def __init__(self, system: System, form: Equations, start: IntArray, weighted: bool) -> None:
         count = len(form.loose)
@@ -127,6 +159,7 @@ class _Chain:
         return least, most
 
     def _length(self, change: Move, least: int, most: int, generator: Generator) -> int:
+        """How far to go along a line: uniform, or by the law, computed from logarithms of factorials."""
         if self.offset is None:
             return int(generator.integers(least, most + 1))
         counted = [
@@ -158,7 +191,11 @@ Draw = Callable[[Generator], Move]
 
 
 def _kinds(form: Equations, generator: Generator) -> list[Draw]:
-    """Ways to draw a move that keeps every equation: exchanges, circuits, and sums of a basis."""
+    """Ways to draw a move that keeps every equation: exchanges, circuits, and sums of a basis.
+
+    Circuits change as few unknowns as possible, so lines along them are long; sums of a basis make the chain
+    irreducible.
+    """
     count = len(form.loose)
     ranged = np.zeros(form.matrix.shape[0], dtype=bool)
     ranged[form.matrix[:, count:].nonzero()[0]] = True
@@ -205,6 +242,7 @@ def _circuits(solved: Echelon, generator: Generator) -> list[Move]:
 
 
 def _any_of(moves: list[Move], generator: Generator) -> Move:
+    """One of these moves, each alike."""
     return moves[int(generator.integers(len(moves)))]
 
 
@@ -283,7 +321,11 @@ def _circuit(solved: Echelon, column: int) -> Move:
 
 
 def _basis(solved: Echelon, count: int) -> list[Move]:
-    """Moves whose whole multiples and sums are all moves: those of the free unknowns that keep the others whole."""
+    """Moves whose integer combinations are all moves: a basis of the integer kernel.
+
+    With scales of 1 the circuits of the free unknowns are one. Otherwise a lattice of values of the free unknowns is
+    kept on which every solved unknown stays an integer (`_make_divisible`, row by row).
+    """
     uneven = np.flatnonzero(solved.scale > 1).tolist()
     if not uneven:
         return [_circuit(solved, column) for column in range(len(solved.free))]
@@ -298,7 +340,10 @@ def _basis(solved: Echelon, count: int) -> list[Move]:
 
 
 def _make_divisible(lattice: IntArray, rest: IntArray, scale: int) -> None:
-    """Change a basis (columns) so that a row, whose products leave `rest`, is divisible by `scale` on all of it."""
+    """Change a basis (columns) so that a row, whose products leave `rest`, is divisible by `scale` on all of it.
+
+    Euclid's algorithm between columns until one remainder is left; that column is then multiplied by what is missing.
+    """
     while np.count_nonzero(rest) > 1:
         filled = np.flatnonzero(rest)
         lead = filled[np.argmin(rest[filled])]

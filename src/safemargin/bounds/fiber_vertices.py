@@ -1,9 +1,37 @@
 """Number of integer points of a polytope whose bases all have determinant one, however large its counts are.
 
-Brion's theorem: the points are the sum over the vertices of the points of their cones. Such a cone has one generating
-function, `e^(l.v) / prod (1 - e^(l.w))` over its edges `w`, whose sum over the vertices is expanded at zero. Two-way
-tables with caps and holes, and all others that are flows in a network, are of this kind. Every ceiling and floor is
-moved outwards by less than one: this adds no integer point and leaves no vertex with more edges than dimensions.
+Objects
+    P           the solutions of M z = total, low <= z <= high
+    vertex v    a corner of P; its cone is what P looks like near v, spanned by the edges w at v
+    l           a direction, one weight per unknown
+
+Statement (Brion 1988)
+    The generating function of the integer points of P is the sum over its vertices of those of their cones. If every
+    basis has determinant one, the cone at v has the function e^(l.v) / prod (1 - e^(l.w)). The number of points is the
+    value at l = 0: each term has a pole there, and the constant terms of the expansions along one direction add up to
+    it (Todd polynomials, `_todd`).
+
+    Two-way tables with caps and holes, and all others that are flows in a network, are of this kind.
+
+How degeneracy is avoided
+    Every ceiling and floor is moved outwards by less than one, in units of 2^-40: this adds no integer point, and
+    leaves
+    no vertex with more edges than dimensions.
+
+What callers may rely on
+    * The number is exact: vertices are integers in fixed units, constant terms are added modulo primes, and one prime
+      more than needed checks the result (`from_residues`).
+    * `count_by_vertices` returns nothing where the method does not apply: another determinant, too many vertices.
+    * Time depends on the number of vertices, not on the size of the counts.
+
+Example
+    Two unknowns that add up to 1,000,000, each at most that: a segment with two vertices and 1,000,001 points.
+
+    >>> from scipy import sparse
+    >>> row, both = sparse.csr_array(np.array([[1, 1]])), np.arange(2)
+    >>> form = Equations(row, np.array([10**6]), np.full(2, 10**6), both, np.zeros(2))
+    >>> count_by_vertices(form, 10)
+    1000001
 """
 
 from collections.abc import Iterator
@@ -69,6 +97,7 @@ def count_by_vertices(form: Equations, most: int) -> int | None:
 
 
 def _count(form: Equations, most: int) -> int:
+    """Find one vertex, walk to all others and add up their cones; perturb anew if a vertex is not recognised."""
     matrix = form.matrix.toarray()
     largest = max(form.room.max(initial=0), np.abs(form.total).max(initial=0))
     bits = min(FINEST, 60 - int(largest).bit_length())
@@ -86,6 +115,9 @@ def _count(form: Equations, most: int) -> int:
 
 
 def _box(form: Equations, matrix: IntArray, bits: int, salt: int) -> Box:
+    """The box in units, every end moved outwards by a different fraction of one; ceilings that a row implies are
+    omitted.
+    """
     count, unit = len(form.room), 2**bits
     # Moving each facet outwards by less than 1 adds no integer point and makes every vertex simple.
     push = unit // 8 + scattered(2 * count, bits - 1, salt)
@@ -125,13 +157,14 @@ def _vertex(form: Equations, matrix: IntArray, box: Box, values: FloatArray) -> 
 
 
 def _solve(solved: Echelon, status: IntArray, box: Box) -> Vertex:
+    """The vertex with these ends of the free unknowns, in integers."""
     ends = np.where(status[solved.free] == UPPER, box.high[solved.free], box.low[solved.free])
     value = solved.total * box.unit - solved.matrix @ ends
     return Vertex(status, solved.pivots, solved.free, solved.matrix, value)
 
 
 def _vertices(start: Vertex, box: Box, most: int) -> Iterator[Vertex]:
-    """All vertices, from one to its neighbours."""
+    """All vertices, from one to its neighbours: a graph search over statuses; raises beyond `most`."""
     seen = {start.status.astype(np.int8).tobytes()}
     stack = [start]
     while stack:
@@ -171,6 +204,7 @@ def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
 
 
 def _next_status(vertex: Vertex, box: Box, column: int, leaves: int) -> IntArray:
+    """Which unknowns are basic, at their floor or at their ceiling, after one edge."""
     status = vertex.status.copy()
     enters = vertex.free[column]
     if leaves < 0:
@@ -183,6 +217,7 @@ def _next_status(vertex: Vertex, box: Box, column: int, leaves: int) -> IntArray
 
 
 def _pivot(vertex: Vertex, status: IntArray, box: Box, column: int, leaves: int) -> Vertex:
+    """The neighbouring vertex: one basic unknown leaves for its end, the free one takes its place."""
     basic, free, matrix = vertex.basic, vertex.free, vertex.matrix
     enters, before = free[column], vertex.status[free[column]]
     end = box.high[enters] if before == UPPER else box.low[enters]
@@ -256,6 +291,7 @@ def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
 
 
 def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
+    """Powers modulo a prime by repeated squaring, elementwise."""
     result = np.ones_like(base)
     while exponent:
         if exponent % 2:
@@ -265,6 +301,7 @@ def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
 
 
 def _modulo(value: Fraction, prime: int) -> int:
+    """A fraction modulo a prime that does not divide its denominator."""
     return value.numerator * pow(value.denominator, -1, prime) % prime
 
 
@@ -276,6 +313,7 @@ def _todd(power: int) -> Fraction:
 
 @cache
 def _bernoulli(index: int) -> Fraction:
+    """Bernoulli numbers with B(1) = -1/2, by their recurrence."""
     if index == 0:
         return Fraction(1)
     return -sum((comb(index + 1, k) * _bernoulli(k) for k in range(index)), Fraction(0)) / (index + 1)

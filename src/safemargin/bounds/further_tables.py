@@ -27,7 +27,7 @@ from safemargin.bounds.single_exchange import (
     exchange_profiles,
     exchanged,
 )
-from safemargin.bounds.witnessed import ShownCells
+from safemargin.bounds.witnessed import WitnessCoverage
 from safemargin.core import IntArray, numpy_generator
 
 IDLE_STEPS, SLOW_STEPS, FEW_PROFILES = 20, 3, 1_000
@@ -46,8 +46,12 @@ MOST_PROGRAMS, PROGRAM_COUNTS, NODES = 200, 20_000, 50
 """Integer programs that are solved at most, the unknown counts that they may have, and the nodes of each."""
 
 
-def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
-    """Tables that show more cells, each with the number of the one in `tables` that it was made from."""
+def further_tables(shown: WitnessCoverage, tables: Sequence[IntArray]) -> list[tuple[int, IntArray]]:
+    """Tables that show more cells, each with the number of the one in `tables` that it was made from.
+
+    `shown` takes all of them, and the caller reads from it what is still missing. Ways are tried in the order of the
+    module; each stops when nothing is missing. `tables` must agree with everything public.
+    """
     system = shown.system
     assert system.people is not None
     for counts in tables:
@@ -78,7 +82,7 @@ def further_tables(shown: ShownCells, tables: Sequence[IntArray]) -> list[tuple[
 
 
 def _shuffled(
-    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+    shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
     """Tables many random exchanges away, which lean towards what is not shown."""
     system, generator = shown.system, numpy_generator(0)
@@ -106,7 +110,9 @@ def _shuffled(
     return found
 
 
-def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray]) -> Iterator[tuple[int, IntArray]]:
+def _repaired(
+    shown: WitnessCoverage, exchanges: Exchanges, tables: Sequence[IntArray]
+) -> Iterator[tuple[int, IntArray]]:
     """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
     rounder, tried = Rounder(shown.system), 0
     for cells in shown.cells:
@@ -132,7 +138,7 @@ def _repaired(shown: ShownCells, exchanges: Exchanges, tables: Sequence[IntArray
 
 
 def exchanged_at_once(
-    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+    shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
     """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible."""
     found: list[tuple[int, IntArray]] = []
@@ -152,7 +158,7 @@ def exchanged_at_once(
 
 
 def exchanged_together(
-    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+    shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
     """Tables in which every cell that is not shown has exchanged answers, one after the other in one table.
 
@@ -174,7 +180,7 @@ def exchanged_together(
 
 
 def single_exchanges(
-    shown: ShownCells, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
+    shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> Iterator[tuple[int, IntArray]]:
     """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all."""
     matrices = [exchanges.matrix(counts) for counts in tables]
@@ -203,7 +209,7 @@ def single_exchanges(
                     break
 
 
-def _extremes(shown: ShownCells) -> Iterator[tuple[int, IntArray]]:
+def _extremes(shown: WitnessCoverage) -> Iterator[tuple[int, IntArray]]:
     """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
 

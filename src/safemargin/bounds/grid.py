@@ -19,7 +19,10 @@ Face = frozenset[int]
 
 @dataclass(frozen=True)
 class MarginGrid:
-    """The maximal published faces of a plain system, and for one option the block of slices that states each."""
+    """The maximal published faces of a plain system, and for one option the block of slices that states each.
+
+    `values[face][e]` is the published count of the cell of that face in which profile e lies.
+    """
 
     codes: IntArray
     shape: tuple[int, ...]
@@ -50,7 +53,11 @@ class MarginGrid:
 
 
 def missing_faces(faces: Sequence[Face], count: int) -> tuple[Face, ...]:
-    """Smallest sets of axes that no published face contains: a change spread over one of them goes unnoticed."""
+    """Smallest sets of axes that no published face contains: a change spread over one of them goes unnoticed.
+
+    >>> [sorted(face) for face in missing_faces([frozenset({0, 1}), frozenset({2})], 3)]
+    [[0, 2], [1, 2]]
+    """
     missing: list[Face] = []
     for order in range(1, count + 1):
         for axes in combinations(range(count), order):

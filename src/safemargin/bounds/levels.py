@@ -1,4 +1,29 @@
-"""The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
+"""The cells that a certificate looks at: joint ones, and those of every smaller set of axes.
+
+Why more than the profiles
+    A pair of axes can be disclosed although each profile in it, taken alone, is open: its counts are a sum, and sums of
+    wide intervals can be narrow. So all sets of axes are looked at while there is room (`EFFORT.summed_cells`), and
+    besides them the published slices themselves and every pair of slices of two tables.
+
+Statements that force cells from outside, each by addition (S a published slice with range [l, u] of an option)
+    inside      a slice inside a cell bounds it from below: count(cell) >= sum of l over such slices
+    around      a cell C inside S: l - (|S| - |C|) <= count(C) <= u, as the others of S number |S| - |C|
+    pair        two slices A and B cross in a cell; with the cell's own people n, Frechet's bounds with caps
+
+                    max(0, a - (|A| - n), b - (|B| - n), a + b - T) <= count <= min(n, a, b, m - T + a + b)
+
+                where a, b are the counts of A and B, T the total and m the people in neither. They are sharp for each
+                2 x 2 table by itself (Lemma 1 of the paper of the notes; Frechet 1940 without the caps).
+
+Invariants
+    * The first level is that of the profiles; other code relies on it (`Certifying.narrow`).
+    * A cell of one person counts like any other: no cell is skipped for its size.
+    * What is omitted for lack of room is a set of three or more axes, and the certificate states which sets it checked.
+
+Example
+    Of 20 people, 10 are in A and 10 in B, 6 of them in both. 9 of A, 8 of B and 13 of all said yes. Nobody's own answer
+    is certain, and still at least 9 - (10 - 6) = 5 of the 6 in both said yes. At most all 6 of them did.
+"""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -14,7 +39,8 @@ from safemargin.core import BoolArray, IntArray, Limits, distinct, label
 def levels(system: System, ranges: SliceRanges, limits: Limits, bounded: bool = False) -> list[Level]:
     """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices.
 
-    Those of which no slice says anything by itself are omitted if only what is `bounded` is asked for.
+    Those of which no slice says anything by itself are omitted if only what is `bounded` is asked for, that is, for a
+    quick look by closed forms. Every level comes with what single slices, and pairs of them, force.
     """
     count = len(system.axes)
     crossed = any(len(system.axes_of(block)) > 1 for block in range(len(system.blocks)))
@@ -50,7 +76,11 @@ def levels(system: System, ranges: SliceRanges, limits: Limits, bounded: bool = 
 
 
 def _surround(system: System, level: Level, ranges: SliceRanges) -> None:
-    """What the published axes of a cell leave of it, where another axis of it is not published."""
+    """What the published axes of a cell leave of it, where another axis of it is not published.
+
+    The cell lies inside a slice of the published axes: the statement *around* of the module, for each block whose axes
+    are a proper part of the level's.
+    """
     for number, block in enumerate(system.blocks) if ranges.stated else ():
         axes = system.axes_of(number)
         if axes and set(axes) < set(level.names):
@@ -102,7 +132,7 @@ def cycle_levels(
 
 
 def _partition(level: Level) -> bytes:
-    """Equal for levels with the same cells."""
+    """A key that is equal for levels with the same cells, however these are numbered."""
     order = np.argsort(level.first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -110,31 +140,47 @@ def _partition(level: Level) -> bytes:
 
 
 def _level(system: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
+    """A level of the system's own people and options: cells are given by one row of codes per profile."""
     assert system.people is not None
     return Level(names, codes, system.people, len(system.options), limits)
 
 
+ENCLOSED = 500_000
+"""Entries of blocks that are looked at together: of a hundred cycles all blocks at once, of a large roll one by one."""
+
+
 def _enclose(system: System, level: Level, ranges: SliceRanges) -> None:
-    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
+    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it.
+
+    A slice inside a cell bounds it from below, a slice around it from above: both by addition.
+    """
     assert system.people is not None
-    if not ranges.stated:
-        return
+    step = max(1, ENCLOSED // len(system.people))
+    for start in range(0, len(system.blocks) if ranges.stated else 0, step):
+        blocks = system.blocks[start : start + step]
+        level.force(*_by_slices_inside(system, level, blocks, ranges))
+        _force_inside(system, level, blocks, ranges)
+
+
+def _by_slices_inside(system: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
+    """The ends of every cell by the slices that lie in it: those of one block are disjoint, so that they add up."""
     count, size, cells = len(system.options), system.slice_people, len(level.first)
-    for block in system.blocks:
-        inside = block >= 0
-        slices = distinct(block[inside])
-        least_cell = np.full(len(size), cells, dtype=np.int64)
-        most_cell = np.full(len(size), -1, dtype=np.int64)
-        np.minimum.at(least_cell, block[inside], level.cell_of[inside])
-        np.maximum.at(most_cell, block[inside], level.cell_of[inside])
-        # A slice inside a cell bounds it from below, a slice around it from above: both by addition.
-        whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
-        lower = np.zeros((cells, count), dtype=np.int64)
-        upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
-        np.add.at(lower, least_cell[whole], ranges.least[whole][:, :count])
-        np.add.at(upper, least_cell[whole], ranges.most[whole][:, :count] - size[whole][:, None])
-        level.force(lower, upper)
-        _force_inside(system, level, block, ranges)
+    number, profile = np.nonzero(blocks >= 0)
+    slices, cell = blocks[number, profile], level.cell_of[profile]
+    least_cell = np.full(len(size), cells, dtype=np.int64)
+    most_cell = np.full(len(size), -1, dtype=np.int64)
+    np.minimum.at(least_cell, slices, cell)
+    np.maximum.at(most_cell, slices, cell)
+    block_of = np.full(len(size), -1, dtype=np.int64)
+    block_of[slices] = number
+    whole = np.flatnonzero((block_of >= 0) & (least_cell == most_cell))
+    place = block_of[whole] * cells + least_cell[whole]
+    lower, missing = (np.zeros((count, len(blocks) * cells), dtype=np.int64) for _ in range(2))
+    for option in range(count):
+        np.add.at(lower[option], place, ranges.least[whole, option])
+        np.add.at(missing[option], place, ranges.most[whole, option] - size[whole])
+    least, most = (ends.reshape(count, len(blocks), cells) for ends in (lower, missing))
+    return least.max(axis=1).T, level.people[:, None] + most.min(axis=1).T
 
 
 def _categories(system: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
@@ -142,25 +188,27 @@ def _categories(system: System, ranges: SliceRanges, limits: Limits, axis: str) 
     assert system.people is not None
     level = _level(system, (axis,), system.codes[:, [system.axes.index(axis)]], limits)
     for block in system.blocks if ranges.stated else []:
-        _force_inside(system, level, block, ranges)
+        _force_inside(system, level, block[None, :], ranges)
     return level
 
 
-def _force_inside(system: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
-    """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
-    assert system.people is not None
-    count, size, around = len(system.options), system.slice_people, block[level.first]
-    apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
-    within = ((apart == 0) & (around >= 0))[:, None]
-    others = (size[around] - level.people)[:, None]
-    level.force(
-        np.where(within, ranges.least[around][:, :count] - others, 0),
-        np.where(within, ranges.most[around][:, :count], level.people[:, None]),
-    )
+def _force_inside(system: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> None:
+    """What a slice of one of the blocks leaves of a cell that lies in it: its range, less its other people."""
+    count, size, around = len(system.options), system.slice_people, blocks[:, level.first]
+    order, start = level.by_cell
+    is_apart = blocks[:, order] != around[:, level.cell_of[order]]
+    within = (~np.logical_or.reduceat(is_apart, start[:-1], axis=1) & (around >= 0))[..., None]
+    others = (size[around] - level.people)[..., None]
+    least = np.where(within, ranges.least[around][..., :count] - others, 0)
+    most = np.where(within, ranges.most[around][..., :count], level.people[:, None])
+    level.force(least.max(axis=0), most.min(axis=0))
 
 
 def _single_slices(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    """The published slices themselves, with the range that was published; everybody, where nothing else is."""
+    """The published slices themselves, with the range that was published; everybody, where nothing else is.
+
+    Exact counts are checked too: a printed group outside the limits is disclosed by being printed.
+    """
     checked = []
     count = len(system.options)
     axes_of = [system.axes_of(block) for block in range(len(system.blocks))]
@@ -191,7 +239,10 @@ def _plain_axes(system: System) -> set[str]:
 
 
 def _slice_pairs(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
-    """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
+    """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in.
+
+    Blocks that share an axis are not crossed: their slices are nested, and single slices say all there is.
+    """
     if not ranges.stated:
         return []
     axes_of = [system.axes_of(block) for block in range(len(system.blocks))]
@@ -208,6 +259,7 @@ def _slice_pairs(system: System, ranges: SliceRanges, limits: Limits) -> list[Le
 
 
 def _totals(system: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
+    """The least and most total per option, the sharpest that a block over all profiles adds up to."""
     assert system.people is not None
     count = len(system.options)
     least = np.zeros(count, dtype=np.int64)
@@ -221,7 +273,11 @@ def _totals(system: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
 
 
 def _force_pairs(system: System, level: Level, ranges: SliceRanges, total: tuple[IntArray, IntArray]) -> None:
-    """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
+    """Force cells of two crossing slices: the statement *pair* of the module, sharp for each 2 x 2 table by itself.
+
+    A slice with a range takes its own end in every term. A profile outside all slices of a block (code -1) belongs to
+    the rest of that block, of which nothing is stated but its people.
+    """
     assert system.people is not None
     count, everybody = len(system.options), int(system.people.sum())
     size = system.slice_people

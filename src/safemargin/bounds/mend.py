@@ -1,11 +1,31 @@
 """Integer tables where nearly every profile is one person: many axes.
 
-There, hardly two profiles differ in one axis only, so no exchange of two pairs keeps every margin. A vertex of the
-linear program has few fractions; rounding them misses a few margins by a few votes. Sets of people who change their
-answer make up for that: lists of such sets are joined so that the margins of some axes hold, then those of more, each
-time with twice as many people (Wagner, A generalized birthday problem, CRYPTO 2002). A set is compared by sums of
-random 64-bit numbers, one per slice; whether a table satisfies every fact is then checked by addition. How many axes
-that can do follows from the roll alone (`within_reach`): so does which axes are published at all.
+Objects
+    matrix      counts per profile and option that miss some margins by a few votes
+    change      one person of a profile takes up the option in question, or drops it, against the rest
+    key[b][e]   a random 64-bit number for the slice of profile e in block b; sums are taken modulo 2^64
+    goal[b]     the sum of what the slices of block b lack, each times its number
+
+Why
+    There, hardly two profiles differ in one axis only, so no exchange of two pairs keeps every margin. A vertex of the
+    linear program has few fractions; rounding them misses a few margins by a few votes. Sets of people who change their
+    answer make up for that.
+
+Statement
+    A set of changes mends block b if the numbers of the profiles that take up the option, less those that drop it, add
+    up to goal[b]; conversely a set with that sum mends b but for a chance of 2^-64. So a set is wanted whose sums equal
+    all goals at once: a generalised birthday problem (Wagner, CRYPTO 2002). Lists of sets are joined so that the sums
+    of
+    some blocks agree, then those of more, each time with twice as many people.
+
+What callers may rely on
+    * `MarginRepair.mend` returns a table that passed `System.admits`, or nothing.
+    * How many axes this can do follows from the roll alone (`within_reach`); so does which axes are published at all.
+    * Random numbers are drawn from a seeded generator: the same input gives the same table.
+
+Example
+    A list of 2^11 neutral sets meets one of 2^11 sets that mend in about 2^22 pairs; a block of four slices lets one in
+    four through. With 11 such blocks about one pair remains.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +49,10 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ChangeSets:
-    """One set of changes per row: profiles in which a person takes up an option, and those in which one drops it."""
+    """One set of changes per row: profiles in which a person takes up an option, and those in which one drops it.
+
+    Every row of `taken` and `dropped` has as many profiles; no profile occurs twice on one side.
+    """
 
     taken: IntArray
     dropped: IntArray
@@ -69,7 +92,10 @@ class JoinChances:
 
 @dataclass(frozen=True)
 class JoinSchedule:
-    """Which blocks are compared at every level, with lists of `size` sets; `expected` are the sets found at the end."""
+    """Which blocks are compared at every level, with lists of `size` sets; `expected` are the sets found at the end.
+
+    At the last level the remaining blocks are all compared at once.
+    """
 
     size: int
     blocks: tuple[tuple[int, ...], ...]
@@ -82,7 +108,10 @@ class JoinSchedule:
 
 
 class Birthday:
-    """Sets of changes between one option and the rest, with one key per block and profile."""
+    """Sets of changes between one option and the rest, with one key per block and profile.
+
+    `taking` are profiles in which somebody can take up the option, `dropping` those in which somebody can drop it.
+    """
 
     def __init__(self, keys: Keys, taking: IntArray, dropping: IntArray, goal: Keys, generator: Generator) -> None:
         self.keys, self.taking, self.dropping, self.goal, self.generator = keys, taking, dropping, goal, generator
@@ -109,7 +138,10 @@ class Birthday:
         return mending
 
     def _join(self, first: ChangeSets, second: ChangeSets, blocks: Sequence[int], most: int, mends: bool) -> ChangeSets:
-        """Pairs of sets that change no margin of these blocks, or mend them; at most so many, drawn at random."""
+        """Pairs of sets that change no margin of these blocks, or mend them; at most so many, drawn at random.
+
+        Both lists are compared by the sum of the keys of all `blocks`: one sorted search instead of one per block.
+        """
         of_profile = self.keys[list(blocks)].sum(axis=0, dtype=np.uint64)
         wanted = self.goal[list(blocks)].sum(dtype=np.uint64) if mends else np.uint64(0)
         sought, have = first.keys(of_profile), wanted - second.keys(of_profile)
@@ -259,6 +291,7 @@ class MarginRepair:
         return np.flatnonzero((matrix[:, -1] > 0) & (own < high)), np.flatnonzero(own > low)
 
     def _apply(self, matrix: IntArray, option: int, changes: ChangeSets) -> None:
+        """Let these people change their answer, in `matrix`."""
         for profiles, votes in ((changes.taken, 1), (changes.dropped, -1)):
             np.add.at(matrix[:, option], profiles.ravel(), votes)
             np.add.at(matrix[:, -1], profiles.ravel(), -votes)
@@ -297,7 +330,10 @@ def attain_by_mending(
     program: Program,
     take: Callable[[IntArray], None],
 ) -> None:
-    """Take tables `near` linear optima, each time towards what is still open."""
+    """Take tables `near` linear optima, each time towards what is still open.
+
+    `near` rounds values to integers per profile; the vertex of a random objective has few fractions to round.
+    """
     system, generator, idle = mender.system, mender.generator, 0
     for _ in range(EFFORT.birthday_tables):
         before = open_cells(checked)

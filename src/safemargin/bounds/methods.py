@@ -1,7 +1,29 @@
 """The table of methods, and the two schedules that run it: bounding (`settle`) and certifying (`clear`).
 
-`tighten` narrows intervals from outside, a proof for every table; `attain` widens what tables attain inside them, each
-checked by addition. Both schedules go through one list, cheap methods first, where they are of use (`applies`).
+Objects
+    task        a question about one system (`tasks.py`): `Bounding` for intervals, `Certifying` for cells
+    method      one way to settle targets or cells, with two sides: `tighten` narrows intervals from outside by proofs
+                that hold for every table, `attain` widens what integer tables attain from inside
+    METHODS     all of them, cheap ones first, each with a condition under which it is of use
+
+Statement
+    Every `tighten` keeps all possible tables, and every table of an `attain` was added up. So any schedule ends with
+    valid results: order and limits decide how long it takes and how much stays open, never whether a result is true.
+
+The order
+    propagation, closed forms and the shuttle cost microseconds per cell and settle most. Then tables: given ones, walks
+    on plain grids, exchanges from a guess, rounded fits. Programs come last, since one costs milliseconds to seconds.
+    What no method settles stays open: an interval is then reported as not sharp, a cell as undecided, which is unsafe.
+
+What may be changed
+    A method may be added, dropped or moved without touching another one. The witnesses of old releases may then differ,
+    so whoever reruns an old release needs the version that made it; tests of reruns say if that happens.
+
+Example
+    `bound.py` has one in which the closed form settles all; with a roll, propagation and walks do:
+
+    >>> [method.name for method in METHODS if method.tighten]
+    ['propagation', 'closed form', 'shuttle', 'stated rows']
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +35,7 @@ from safemargin.bounds.changes import Changes
 from safemargin.bounds.effort import EFFORT, SEED
 from safemargin.bounds.grid import junction
 from safemargin.bounds.mend import MarginRepair, attain_by_mending, can_mend
+from safemargin.bounds.perturb import perturb_and_repair, random_walk
 from safemargin.bounds.programs import (
     attain_by_programs,
     is_many_cycles,
@@ -22,7 +45,6 @@ from safemargin.bounds.programs import (
     solve_open_ends,
 )
 from safemargin.bounds.propagate import by_option, decomposable, propagate, shuttle
-from safemargin.bounds.reach import perturb_and_repair, random_walk
 from safemargin.bounds.rounding import attain_by_fits
 from safemargin.bounds.search import WHOLE, Search, Settled, Targets
 from safemargin.bounds.system import System
@@ -36,7 +58,10 @@ from safemargin.core import FloatArray, IntArray, Progress, no_progress, numpy_g
 
 @dataclass(frozen=True)
 class SettlingMethod:
-    """One way to settle intervals or cells: where it is of use, and its two sides, of which it may have one only."""
+    """One way to settle intervals or cells: where it is of use, and its two sides, of which it may have one only.
+
+    `applies` is asked immediately before each side runs, so it may look at what earlier methods left open.
+    """
 
     name: str
     applies: Callable[[Task], bool]
@@ -101,11 +126,13 @@ def _close(task: Task) -> None:
 
 
 def _has_stated_targets(task: Task) -> bool:
+    """Whether targets are sums that published rows may state outright, few enough to be compared with all rows."""
     search = task.search if isinstance(task, Bounding) else None
     return search is not None and not search.targets.are_cells and search.count <= EFFORT.targets_compared_with_rows
 
 
 def _follow_rows(task: Task) -> None:
+    """Give a target that a published row states the range of that row."""
     assert isinstance(task, Bounding)
     task.search.follow_rows(task.system.rows, task.system.lower, task.system.upper)
 
@@ -123,11 +150,13 @@ def _take_given(task: Task) -> None:
 
 
 def _can_walk(task: Task) -> bool:
+    """Whether the margins are plain and the grid full, with few enough axes for moves of 2^axes corners."""
     plain = isinstance(task, Bounding) and bool(task.grids) and task.search.targets.are_cells
     return plain and all(grid.is_full for grid in task.grids) and len(task.system.axes) <= EFFORT.walk_axes
 
 
 def _walk(task: Task) -> None:
+    """Sweep over the grid by moves that keep all margins (`walk.py`), from a table that rounding or a program finds."""
     assert isinstance(task, Bounding)
 
     def start() -> IntArray | None:
@@ -138,17 +167,22 @@ def _walk(task: Task) -> None:
 
 
 def _can_hold(task: Task) -> bool:
+    """Whether widths are asked for, of single variables, and programs may be used."""
     if not isinstance(task, Bounding) or task.search.enough is None:
         return False
     return task.programs and task.whole and task.search.targets.are_cells
 
 
 def _hold(task: Task) -> None:
+    """Raise many counts at once by one program (`widths.py`)."""
     assert isinstance(task, Bounding)
     attain_widths(task.system, task.search, task.program, numpy_generator(SEED + 10), task.report)
 
 
 def _shuffle_guess(task: Task) -> None:
+    """A first table near the published shares, and further ones by exchanges; for very wide systems by programs
+    instead.
+    """
     assert isinstance(task, Certifying)
     if is_wide(task.system):  # everything else takes long there
         attain_within(
@@ -177,12 +211,14 @@ def _shuffle(task: Certifying, near: FloatArray) -> None:
 
 
 def _can_fit(task: Task) -> bool:
+    """Whether a real-valued fit is affordable: Newton's method solves a dense system with one unknown per row."""
     if isinstance(task, Bounding):
         return task.system.people is not None and len(task.system.lower) <= EFFORT.fitted_rows
     return not task.is_hopeless
 
 
 def _fit(task: Task) -> None:
+    """Fit real-valued tables towards what is open and round them: for targets, or for cells after a first table."""
     if isinstance(task, Bounding):
         rounds = EFFORT.fits if task.programs else 0 if task.search.tables else EFFORT.fits_without_programs
         attain_by_fits(task.rounder, task.dual.tilted, task.search, rounds, SEED, task.report)
@@ -195,9 +231,16 @@ def _fit(task: Task) -> None:
 
 
 def _tilted_fits(task: Certifying) -> None:
-    """Add integer tables near fits that are tilted towards what is still open."""
+    """Add integer tables near fits that are tilted towards what is still open.
+
+    One round: exchanges and repairs of the last tables where few cells are left, then a fit with a tilt, rounded; where
+    that fails, a program near the fit or an exchange of an earlier table. It ends when nothing is open, when several
+    rounds cleared under a tenth of what was open, or when programs are expected to be quicker.
+    """
     system, rounder, tables, generator = task.system, task.rounder, task.tables, numpy_generator(SEED + 3)
-    left, stuck, theta = task.open, 0, None
+    left, stuck = task.open, 0
+    first = task.dual.independent(rounder.middle) if system.n_free_options >= EFFORT.many_options else None
+    theta = first
     for turn in range(EFFORT.rounds):
         if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
             break
@@ -219,7 +262,7 @@ def _tilted_fits(task: Certifying) -> None:
             values = rounder.scaling.fit(coefficients_of_variables(want, system.reference))
         else:
             fit = task.dual.fit(tilt=coefficients_of_variables(want, system.reference), start=theta)
-            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else None, fit.values
+            theta, values = fit.multipliers if fit.residual < 1 and not fit.impossible else first, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
             counts = nearby(system, values, task.low, task.high, coefficients_of_variables(want, system.reference))
@@ -234,6 +277,7 @@ def _tilted_fits(task: Certifying) -> None:
 
 
 def _mend(task: Task) -> None:
+    """Vertices of linear programs, rounded and mended by sets of people (`mend.py`): for many axes and few people."""
     assert isinstance(task, Certifying)
     if not task.failed and not task.is_hopeless and can_mend(task.rounder.ranges, task.rounder.exchanges):
         mender = MarginRepair(task.system, task.rounder.exchanges, task.rounder.least, numpy_generator(SEED + 8))
@@ -243,10 +287,12 @@ def _mend(task: Task) -> None:
 
 
 def _can_solve(task: Task) -> bool:
+    """Whether programs are allowed and a system of this size is worth any."""
     return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.system) > 0
 
 
 def _solve(task: Task) -> None:
+    """Linear programs for open ends, and integer ones where the system is small (`programs.py`)."""
     if isinstance(task, Bounding):
         attain_by_programs(task.system, task.search, task.program, task.whole, SEED + 1, task.report)
     else:
@@ -261,6 +307,9 @@ def _can_change(task: Task) -> bool:
 
 
 def _can_change_last(task: Task) -> bool:
+    """Whether single cells may get integer programs after everything else, with tables that were given only if it is
+    small.
+    """
     return isinstance(task, Certifying) and not task.failed and (not task.given or _is_small(task))
 
 
@@ -285,12 +334,14 @@ def _change(task: Task) -> None:
 
 
 def _may_be_linear(task: Task) -> bool:
+    """Whether fractional tables may clear what is left: the limits allow the weaker statement, few cells need it."""
     if isinstance(task, Bounding) or task.is_hopeless or not task.limits.allow_linear:
         return False
     return task.open <= (task.system.size if task.most_linear is None else task.most_linear)
 
 
 def _clear_by_real_tables(task: Task) -> None:
+    """Count the cells that fractional tables clear; they are reported as `linear`, apart from the others."""
     assert isinstance(task, Certifying)
     task.linear = cleared_by_fits(task.levels, task.dual, task.limits, numpy_generator(SEED + 4))
 

@@ -23,7 +23,8 @@ def extreme_pairs(
     """For each place among the cells and options: every place at which two tables that fit differ, itself first.
 
     The first table has the lowest count there, the second the highest. Places for which no such tables were found are
-    missing, and so are those beyond the first `MOST_PAIRS`.
+    missing, and so are those beyond the first `MOST_PAIRS`. An office shows these beside an interval: two possible
+    worlds.
     """
     system = build_system(public, exposure.onlooker, slack)
     if system.size > MOST_COUNTS:

@@ -30,6 +30,10 @@ def pooled(tables: Sequence[PublishedTable], seen: Mapping[str, Sequence[str]]) 
 
 
 def _pooled(table: PublishedTable, total: PublishedTable) -> PublishedTable | None:
+    """The table with its unknown groups as one whose counts the total states; none if no other group is left.
+
+    Left as it is where an option of a group is known and another is not, or where totals disagree.
+    """
     count, groups = len(table.options), table.groups[0]
     rows = np.lexsort((table.option, table.codes[:, 0]))
     known = table.lower == table.upper

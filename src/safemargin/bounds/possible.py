@@ -1,4 +1,16 @@
-"""What is possible once tables are public: the fiber, seen through the cells that are asked about."""
+"""What is possible once tables are public: the fiber, seen through the cells that are asked about.
+
+Objects
+    fiber       all integer tables that agree with everything public (`system.py`)
+    possible    how many tables there are, in how many dimensions, and which values each cell takes
+    drawn       random tables: mean, standard error and quantiles of every cell
+
+What callers may rely on
+    * Numbers of tables are exact or surely reached; `attained` lists all values of a cell, gaps included. Intervals
+      (`bound.py`) are hulls: with margins of two or more axes a count between the ends may be impossible.
+    * Draws are a picture of what an indifferent onlooker believes. They prove nothing, and no release depends on them.
+    * Ctrl-C ends counting or drawing early, with what was found until then.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -107,6 +119,7 @@ def draw(
 def _asked(
     tables: Sequence[PublishedTable], onlooker: Onlooker, target: tuple[str, ...] | None, slack: int
 ) -> tuple[System, Targets, Possible]:
+    """The system, the targets and an empty answer for the cells that are asked for."""
     system = build_system(tables, onlooker, slack)
     cells, cell_of = cells_asked(system, target)
     options = () if system.options == ("",) else system.options
@@ -123,7 +136,10 @@ def _reached(system: System) -> int:
 
 
 def _some_table(system: System) -> IntArray:
-    """Any integer table: the floors, a corner of the linear program, or what an integer program finds."""
+    """Any integer table: the floors, a corner of the linear program, or what an integer program finds.
+
+    Raises `TooLargeError` if none is found in time; that is no statement about whether there is one.
+    """
     low, high = propagate(system)
     if system.admits(low):
         return low
@@ -137,7 +153,10 @@ def _some_table(system: System) -> IntArray:
 
 
 def _error(drawn: IntArray) -> FloatArray:
-    """Standard error of the means: from the means of stretches that are long enough to be nearly independent."""
+    """Standard error of the means by batch means.
+
+    The draws of a chain are correlated; means of stretches of length sqrt(n) are nearly independent.
+    """
     # Batch means: the draws of a chain are correlated, the means of long batches nearly not.
     stretches = max(int(len(drawn) ** 0.5), 2)
     length = len(drawn) // stretches

@@ -1,10 +1,31 @@
 """Integer tables at the ends that a linear program found, or the proof that there is none.
 
-The optimum of a linear program is rarely an integer table, but one is nearly always close by: an integer program
-that may move each count by one from there is solved in a fraction of a second, where the same program over all tables
-takes seconds. Each such table is pulled towards all open ends at once, so it settles many. From an integer table
-to one that attains an end, the way with the fewest moves is often whole too. Only what is left gets a program
-over all tables; where a limit stops that, the end stays a linear statement.
+Objects
+    end         the largest (or least) value of one target over all possible tables
+    optimum     the value of the linear program for it, and the vertex where it is attained, often fractional
+    open end    an end that no integer table attains yet; `Search` and `Level` keep count of them
+
+Statements
+    relaxation  the integer maximum is at most the floor of the linear one; where an integer table attains it, it is
+    sharp
+    LocalMip    the integer program over tables within one or two of a vertex, count by count: solved in a fraction of a
+                second, where the same program over all tables takes seconds. A table that it finds is valid; finding
+                none says nothing.
+    L1Repair    the least sum of |d| with A d = 0 that brings a table x to t(x + d) = v is a linear program with two
+                columns per count; its vertices are often integer, and one model serves every table and target.
+    branching   what is left gets one integer program over all tables; at a limit the end stays a linear statement.
+
+    Each table is pulled towards all open ends at once, so it settles many.
+
+What callers may rely on
+    * Only tables that pass `System.admits` are taken; a solver's word that values are integers is not enough.
+    * Outer ends move only by optima with a proof of the solver, widened by its tolerance (`Search.tighten`).
+    * What decides about a release is limited in nodes; seconds limit only intervals that are printed.
+    * Costs are perturbed by seeded random numbers: optimal faces are large, and a random vertex is rarely degenerate.
+
+Example
+    With x + a + b = x + a + c = x + b + c = 31, the linear minimum of x is 0, at a = b = c = 15.5. In integers
+    x is odd, so its end is 1, which no multipliers show: branching on a does.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +48,10 @@ Report = Callable[[], None]
 
 
 class LocalMip:
-    """Integer programs over the tables of one system that lie close to a real-valued one."""
+    """Integer programs over the tables of one system that lie close to a real-valued one.
+
+    One HiGHS model for all calls: only the box around the values, and one row, change from call to call.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program, count = program, len(program.loose)
@@ -37,7 +61,10 @@ class LocalMip:
         self.solver = solver_of(program.form, {"mip_max_nodes": EFFORT.near_nodes}, whole=True)
 
     def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
-        """An integer table near `values`, in which the counts at `places` (if any) add up to `value`."""
+        """An integer table near `values`, in which the counts at `places` (if any) add up to `value`; or nothing.
+
+        Tries boxes of growing size (`EFFORT.near_steps`). Callers check the table with `System.admits`.
+        """
         counts = np.rint(values).astype(np.int64)
         if np.abs(values - counts).max(initial=0.0) < 1e-6 and (not len(places) or counts[places].sum() == value):
             return counts
@@ -69,8 +96,9 @@ class LocalMip:
 class L1Repair:
     """The least change of an integer table that brings some of its counts to a given sum.
 
-    Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
-    whatever table it is about.
+    Columns u and d per count say how far it goes up and down; the rows are A (u - d) within the room of every row.
+    Every program starts warm from the dual of the last one, whatever table it is about. `worthwhile` watches how often
+    the change was integer.
     """
 
     def __init__(self, program: Program, generator: Generator) -> None:
@@ -120,7 +148,12 @@ class L1Repair:
 
 
 class TightnessSearch:
-    """The search for integer tables at the open ends of all targets."""
+    """The search for integer tables at the open ends of all targets.
+
+    First tables near tilted optima, for many ends at once; then every end alone: from the nearest table by `L1Repair`,
+    near an optimum by `LocalMip`, and last by a program over all tables. The last tables and their values are kept to
+    start from.
+    """
 
     def __init__(self, system: System, search: Search, program: Program, report: Report) -> None:
         self.system, self.search, self.program, self.report = system, search, program, report
@@ -142,6 +175,7 @@ class TightnessSearch:
                 self.report()
 
     def _take(self, counts: IntArray | None) -> None:
+        """Take a table if addition finds that it satisfies every fact."""
         if counts is not None and self.system.admits(counts):
             self.search.take(counts)
             self.tables.append(counts)
@@ -149,6 +183,7 @@ class TightnessSearch:
             del self.tables[: -EFFORT.near_tables], self.sums[: -EFFORT.near_tables]
 
     def _open(self) -> Iterator[tuple[int, bool]]:
+        """Every open end, upper ones first, as the number of the target and whether it is the upper end."""
         for upwards in (True, False):
             for target in np.flatnonzero(self.search.open_above if upwards else self.search.open_below).tolist():
                 yield target, upwards
@@ -167,6 +202,10 @@ class TightnessSearch:
             self.report()
 
     def _tilted_objective(self) -> FloatArray:
+        """An objective over the variables that pulls every target with an open end towards it, with random weights.
+
+        If both ends of a target are open, one of them is drawn.
+        """
         above, below = self.search.open_above, self.search.open_below
         chance = self.generator.random(len(above))
         want = np.where(above & below, np.where(chance < 0.5, -1.0, 1.0), above.astype(np.float64) - below)
@@ -220,7 +259,10 @@ def cost_of(search: Search, target: int, upwards: bool) -> FloatArray:
 
 
 def program_of(system: System, low: IntArray, high: IntArray) -> Program:
-    """Programs over the tables of a system with counts from `low` to `high`."""
+    """Programs over the tables of a system with counts from `low` to `high`.
+
+    The people of profiles are rows of their own where options share them (`system.joint_rows`).
+    """
     return Program(joint_rows(system), low, high, EFFORT.rows_to_thin, EFFORT.presolved_counts)
 
 
@@ -229,7 +271,8 @@ def nearby(
 ) -> IntArray | None:
     """Whole counts within `low` and `high` that satisfy every fact, near `values`; or none.
 
-    `want` says per variable which way it should rather go.
+    `want` says per variable which way it should rather go. For systems whose margins stand in a circle, where exchanges
+    do not suffice; limited in nodes, over boxes of growing size.
     """
     if system.size > EFFORT.circle_counts:
         return None
@@ -316,7 +359,10 @@ def program_budget(system: System) -> int:
 
 
 def solve_open_ends(system: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
-    """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
+    """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added.
+
+    Changes levels and `tables` in place. Where an assumption is tested (`hypothetical`), one disclosed cell ends it.
+    """
     _programs(system, checked, program, tables, program_budget(system))
     if checked[0].limits.hypothetical and any(level.exposed().any() for level in checked):
         return
@@ -359,7 +405,10 @@ def _programs(
 
 
 def _solve_end(system: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
-    """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
+    """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum.
+
+    If the solver proved its optimum, the outer interval of the cell shrinks to it, widened by the solver's tolerance.
+    """
     cell, option, way = end
     profiles = level.members(cell)
     cost = np.zeros((len(system.codes), system.n_free_options))

@@ -1,4 +1,21 @@
-"""Every end of every interval with its proof: a dual that nothing lies beyond it, and a table that attains it."""
+"""Every end of every interval with its proof: a dual that nothing lies beyond it, and a table that attains it.
+
+Objects
+    end         one end of the interval of one target; `upwards` says which
+    limit       the best dual found for it (`duals.py`): no possible table goes beyond its value
+    witness     an integer table whose value is the end itself
+    claim       both ends of one cell and option, as a certificate states them (`certificate.py`)
+
+Statement
+    An end with a limit equal to it and a witness is the sharp one, and whoever has the files can verify both by integer
+    addition. With a limit alone the interval is valid; with a gap between limit and end, a search claims what no
+    multipliers show, and the certificate says so (`SEARCH`).
+
+Invariants
+    * Nothing is claimed that was not computed by `Facts.limit` or added up as a table.
+    * Ctrl-C leaves the remaining ends without proof; it does not invent one. Inside `whole_searches` it ends the work.
+    * Few tables serve many ends (greedy set cover), since certificates carry them all.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,7 +74,7 @@ def prove(
     """Prove what can be proved of the intervals `[lower, upper]` of all targets.
 
     No long search is made for tables that attain the ends of targets that are not `attained`. Ctrl-C leaves the
-    remaining ends without proof.
+    remaining ends without proof. The intervals must hold; they are not made narrower here.
     """
     search = Search(targets, *propagate(system))
     search.lower, search.upper, search.kept = lower.copy(), upper.copy(), []
@@ -94,7 +111,7 @@ def prove(
 def _few(attains: BoolArray) -> tuple[list[int], IntArray]:
     """Few tables for the same ends (which `attains`, by table and side): their numbers, and the place of each end's.
 
-    Greedy set cover, within ln(n) of the fewest: one table may close hundreds of ends, so certificates are shorter.
+    Greedy set cover, within ln(n) of the fewest (Chvatal 1979): one table may close hundreds of ends.
     """
     missing, witness = attains.any(axis=0), np.full(attains.shape[1:], -1, dtype=np.int64)
     chosen: list[int] = []
@@ -136,6 +153,7 @@ def _limit_all(
 
 
 def _end(limit: UpperLimit | None, targets: Targets, value: int, number: int, target: int, upwards: bool) -> End:
+    """One end with its proof: by its dual alone, or by a search where the dual leaves a gap."""
     if value >= UNBOUNDED:
         return End(None, None, UNLIMITED)
     witness = number if number >= 0 else None
@@ -192,6 +210,7 @@ def prove_intervals(
 
 
 def _claims(exposure: Exposure, proofs: Proofs) -> Iterator[Claim]:
+    """Claims of all cells and options, in the order of the exposure."""
     options: tuple[str | None, ...] = exposure.options or (None,)
     for number, (lower, upper) in enumerate(zip(proofs.lower, proofs.upper, strict=True)):
         cell, option = divmod(number, len(options))

@@ -1,4 +1,36 @@
-"""Intervals without a program: integer propagation over all rows, and closed forms; proofs by addition alone."""
+"""Intervals without a program: integer propagation over all rows, and closed forms; proofs by addition alone.
+
+Objects (those of `system.py`)
+    low, high   the interval of every variable so far; lower, upper the range of every row
+    spare[r]    upper[r] less the floors of row r: what its variables may have above their floors, together
+    surplus[r]  the ceilings of row r less lower[r]: what its variables may lack of their ceilings, together
+
+Statements, each true of every integer table with these facts
+    propagation     x <= low + min over its rows of spare,  x >= high - min over its rows of surplus. Repeated until
+                    nothing moves (bounds consistency; Dobra and Fienberg 2001 call it the shuttle).
+    decomposable    if the published faces form a junction tree with cliques C and separators S, then for every cell
+                    max(0, sum of n(C) - sum of n(S)) <= n <= min of n(C), and both ends are attained
+                    (Dobra and Fienberg, PNAS 2000, theorem 1).
+    shuttle         the same propagation over all 2^d collapsed tables of a cell, "the category" against "the rest" per
+                    axis (Buzzigoli and Giusti 1999; Dobra 2002): sharper, and dearer by 2^d.
+    order one       with single axes only: max(0, sum of the margins - (d - 1) M) <= n <= min of the margins: the first
+                    statement for d cliques of one axis each, whose separators are the total M.
+
+What callers may rely on
+    * Intervals only shrink and every one of them holds, however early the loop stops (`EFFORT.propagation_rounds`).
+    * Closed forms are for systems without a roll. With caps they are valid but not sharp, and used nowhere.
+    * If the facts contradict each other in one row, `ContradictionError` names it; other contradictions may pass.
+    * `standard_form` brings what is left open into equations, for counting and drawing (`fiber_*.py`).
+
+Example
+    Rows of 9 and 1 and columns of 8 and 2, ten in all: the first cell is at least 9 + 8 - 10.
+
+    >>> from safemargin.bounds.grid import MarginGrid
+    >>> two = MarginGrid(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), (2, 2), (frozenset({0}), frozenset({1})),
+    ...                  {frozenset({0}): np.array([9, 9, 1, 1]), frozenset({1}): np.array([8, 2, 8, 2])})
+    >>> [ends.tolist() for ends in decomposable(two)]
+    [[7, 1, 0, 0], [8, 2, 1, 1]]
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -14,7 +46,12 @@ from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, P
 
 
 def propagate(system: System) -> tuple[IntArray, IntArray]:
-    """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest."""
+    """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest.
+
+    One round applies the statement *propagation* to all rows at once, and the people of every profile as one more row.
+    Raises `ContradictionError` if an interval or a row becomes empty: then no table, fractional or not, has these
+    facts.
+    """
     low, high = system.low.copy(), np.minimum(system.high, UNBOUNDED)
     for _ in range(EFFORT.propagation_rounds):
         # Bound propagation on linear rows (Dobra and Fienberg's shuttle; constraint programming calls it bounds
@@ -43,7 +80,10 @@ def propagate(system: System) -> tuple[IntArray, IntArray]:
 
 
 def _surplus(system: System, high: IntArray) -> tuple[IntArray, IntArray]:
-    """How far the ceilings of a row exceed its least: if none is unlimited, and what the others do if just one is."""
+    """How far the ceilings of a row exceed its least: if none is unlimited, and what the others do if just one is.
+
+    With two unlimited variables in a row, neither is bounded from below by it.
+    """
     unlimited = system.sums((high >= UNBOUNDED).astype(np.int64))
     excess = system.sums(np.where(high >= UNBOUNDED, 0, high)) - system.lower
     return np.where(unlimited == 0, excess, UNBOUNDED), np.where(unlimited == 1, excess, UNBOUNDED)
@@ -63,6 +103,7 @@ def _least(system: System, values: IntArray) -> IntArray:
 
 
 def _check(system: System, spare: IntArray, surplus: IntArray) -> None:
+    """Raise if a row cannot reach its range: its floors add up to too much, or its ceilings to too little."""
     for gap in (spare, surplus):
         if (gap < 0).any():
             row = int(np.flatnonzero(gap < 0)[0])
@@ -70,7 +111,11 @@ def _check(system: System, spare: IntArray, surplus: IntArray) -> None:
 
 
 def grids(system: System) -> tuple[MarginGrid, ...]:
-    """One grid per option of a plain system; none if it is not plain."""
+    """One grid per option of a plain system; none if it is not plain.
+
+    Plain means: every row is an exact count of one option over a slice of single categories, every block covers all
+    profiles, and options share nobody. Then options are independent tables with published margins.
+    """
     if system.people is not None and system.n_free_options > 1:
         return ()
     if (system.lower != system.upper).any() or not ((system.weights.sum(axis=1) == 1).all()):
@@ -95,6 +140,7 @@ def grids(system: System) -> tuple[MarginGrid, ...]:
 
 
 def _face(system: System, block: IntArray) -> Face | None:
+    """The axes whose categories the slices of a block are; none if a slice merges several."""
     rows = np.flatnonzero(system.slice_of == block.max(initial=-1))
     if not len(rows):
         return None
@@ -107,7 +153,7 @@ def _face(system: System, block: IntArray) -> Face | None:
 
 
 def _stated(system: System, block: IntArray, option: int) -> IntArray | None:
-    """The published count of the slice that each profile lies in."""
+    """The published count of the slice that each profile lies in; none if some slice has no count of this option."""
     value = np.full(system.slices.shape[0], -1, dtype=np.int64)
     rows = system.weights[:, option] > 0
     value[system.slice_of[rows]] = system.lower[rows]
@@ -121,7 +167,10 @@ def by_option(
     low: IntArray,
     high: IntArray,
 ) -> tuple[IntArray, IntArray]:
-    """Intervals of all variables, narrowed one option (and its grid) at a time."""
+    """Intervals of all variables, narrowed one option (and its grid) at a time.
+
+    `narrow` gets a grid and the intervals of its option, one per profile, and returns them no wider.
+    """
     low, high = low.copy(), high.copy()
     for option, grid in enumerate(grids):
         own = slice(option, None, len(grids))
@@ -140,7 +189,12 @@ def decomposable(grid: MarginGrid) -> tuple[IntArray, IntArray]:
 
 
 def shuttle(grid: MarginGrid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """Tighten intervals of one option (one per profile); valid for every table with these margins."""
+    """Tighten intervals of one option (one per profile); valid for every table with these margins.
+
+    Per profile there are 2^d collapsed cells: pattern p has axis a at "the rest" where bit a is set, and pattern 0 is
+    the cell itself. Every published face gives rows over these patterns (`_collapsed`), and propagation runs on them.
+    Without enough room (`EFFORT.shuttle_counts`) the intervals are returned as they came.
+    """
     count = len(grid.shape)
     patterns = 2**count
     if count < 2 or len(low) * patterns > EFFORT.shuttle_counts:
@@ -195,7 +249,11 @@ def _collapsed(grid: MarginGrid, face: Face, count: int) -> list[tuple[list[int]
 
 
 def closed_form_applies(tables: Sequence[PublishedTable], onlooker: Onlooker) -> bool:
-    """Whether each table is complete and exact over at most one axis, no axis twice, and nothing else is known."""
+    """Whether each table is complete and exact over at most one axis, no axis twice, and nothing else is known.
+
+    A roll or a fact puts caps on cells; the closed form ignores them, so it is switched off (docs/decide.md has two
+    releases that it would call safe and that disclose every vote of a cell).
+    """
     axes = [axis for table in tables for axis in table.axes]
     seen = seen_in(tables)
     return (
@@ -238,12 +296,17 @@ def order_one_bounds(
 
 
 def _covers(table: PublishedTable) -> bool:
+    """Whether a table has a row for every group and option."""
     cells = len(table.groups[0]) if table.axes else 1
     return len(table.lower) == cells * max(len(table.options), 1)
 
 
 def standard_form(system: System) -> Equations:
-    """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
+    """The open part of a system as equations; raises if propagation finds a contradiction or nothing limits some count.
+
+    Variables are counted from their floors; those that propagation fixes are dropped, rows that no table in the box can
+    violate too, and a row with a range gets one slack unknown. Solutions correspond to integer tables one to one.
+    """
     low, high = propagate(system)
     high[_unlimited(system, high)] = 0
     if (high >= UNBOUNDED).any():

@@ -1,22 +1,47 @@
 """Clearing open cells by exchanges: what tables one exchange away from a known one show, and tables further away.
 
-Profiles that no published table distinguishes (*twins*) may share out their votes in any way. Between classes of twins,
-votes are exchanged through pairs of them in two slices, and back through other pairs in the same two slices. Nothing
-has to be built: how far a cell goes up and down follows by addition.
+Objects
+    twins       profiles that no published table distinguishes; a *class* is all twins of one
+    piece       the part of a cell that lies in one class (`cells.CellPieces`)
+    pair, key   as in `exchange.py`, between classes instead of profiles
+
+Statements
+    twins       twins may share out their votes in any way. Of a class with n people, m of them in the cell and c votes
+                for an option in all, the cell can have any number from max(0, c - (n - m)) to min(m, c): the
+                hypergeometric range.
+    exchange    through a pair from a class of the cell to one outside, u votes can go if both have them and if u come
+                back through other pairs of the key outside the cell. So the count of a cell rises by up to
+                min(sum of u over its pairs, votes that can come back), and every number up to that is attained.
+
+    Nothing has to be built: how far each cell goes up and down follows from sums over pairs. Each end is attained by
+    some table; ends of two cells, or both ends of one, may need two tables.
+
+What callers may rely on
+    * All ends given here are attained by integer tables with all published sums, so `Level.show` may take them.
+    * A cell with a profile that may not be changed (it has a floor, or a ceiling below its people) is *tied*: nothing
+      is said about it, which leaves it open.
+    * Cost: per block and pair of options O(pairs met); `EFFORT.few_pairs` and `common_options` keep this small.
+
+Further tables come from random exchanges towards what is open and from letting some people answer
+otherwise and mending the margins elsewhere (`perturb_and_repair`).
+
+Example
+    A class of 10 people with 4 times yes, 6 of them in the cell: between 0 and 4 of the 6 said yes. Of a class of 5
+    people with 4 times yes, a cell of 3 has at least 4 - 2 = 2.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
-from safemargin.bounds.cells import CellPieces, Level, open_cells, show, sums_by, wanted_changes, with_rest
+from safemargin.bounds.cells import CellPieces, Level, sums_by
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, common_options
 from safemargin.bounds.system import System
-from safemargin.core import BoolArray, FloatArray, Generator, IntArray, grouped, row_keys
+from safemargin.core import BoolArray, IntArray, grouped, row_keys
 
 
 @dataclass(frozen=True)
@@ -24,7 +49,8 @@ class _Meeting:
     """Pairs of a block met with pieces of cells, on the side of the first profile and of the second.
 
     Per side: the number of the pair, of the piece (-1 where the pair lies inside the cell and gives it nothing), and of
-    the key and cell that they share, a *group*; `cell` and `key` are those of every group.
+    the key and cell that they share, a *group*; `cell` and `key` are those of every group. Groups matter because what
+    comes back must come through other pairs of the same key.
     """
 
     pair: tuple[IntArray, IntArray]
@@ -43,7 +69,11 @@ class _Meeting:
 
 
 class ExchangeGraph:
-    """How far exchanges lead from a table; depends on public facts only."""
+    """How far exchanges lead from a table; depends on public facts only.
+
+    `twins[e]` is the class of profile e and `first` one profile of every class; `loose` marks the classes all of whose
+    profiles may be changed freely.
+    """
 
     def __init__(self, exchanges: Exchanges) -> None:
         self.exchanges = exchanges
@@ -73,27 +103,34 @@ class ExchangeGraph:
 
 
 class ExchangeNeighbourhood:
-    """One table with all that are an exchange away from it."""
+    """One table with all that are an exchange away from it.
+
+    `pooled` has the counts per class: a column per option, one for what is left, then one per secret set of options.
+    """
 
     def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
         self.options = self.pooled.shape[1]
-        self.common = common_options(self.pooled)
+        self.totals = self.pooled.sum(axis=0)
         if sets:  # of a set, what its options have together
             self.pooled = np.column_stack([self.pooled, *(self.pooled[:, chosen].sum(axis=1) for chosen in sets)])
         self.sets = tuple(map(frozenset, sets))
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(
-        self, parts: CellPieces, wanted: tuple[BoolArray, BoolArray] | None = None
+        self,
+        parts: CellPieces,
+        wanted: tuple[BoolArray, BoolArray] | None = None,
+        partners: BoolArray | None = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
         Only cells of which `parts` has all pieces are meant; each number is attained by some table. Exchanges are
         looked at for the columns that are `wanted` higher, and lower, if that is given: of K options there are
-        K (K - 1) ordered pairs, and late in a search most columns are cleared.
+        K (K - 1) ordered pairs, and late in a search most columns are cleared. One of the two options of an exchange
+        is among the `partners`. What is yielded widens from block to block.
         """
         reach = self.reach
         loose = sums_by(parts.cell, reach.loose[parts.twins], parts.cells)
@@ -107,7 +144,7 @@ class ExchangeNeighbourhood:
         yield _known(ends, tied)
         for block in reach.exchanges.tops if len(parts.cell) else ():
             if len(reach.pairs(block)[0]):
-                self._exchange(block, parts, (least, most), ends, wanted)
+                self._exchange(block, parts, (least, most), ends, (wanted, partners))
                 yield _known(ends, tied)
 
     def _exchange(
@@ -116,16 +153,19 @@ class ExchangeNeighbourhood:
         parts: CellPieces,
         pieces: tuple[IntArray, IntArray],
         ends: tuple[IntArray, IntArray],
-        wanted: tuple[BoolArray, BoolArray] | None,
+        asked: tuple[tuple[BoolArray, BoolArray] | None, BoolArray | None],
     ) -> None:
-        """Widen the ends of cells by exchanges between the slices of a block."""
+        """Widen the ends of cells by exchanges between the slices of a block: the statement *exchange* of the module.
+
+        Changes `ends` in place. `pieces` are the ends of pieces by twins alone, on which exchanges come on top.
+        """
+        wanted, partners = asked
         met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
         if not len(met.cell):
             return
         low, high = (parts.add(ends_of) for ends_of in pieces)
-        many = len(parts.cell) > EFFORT.batch_pieces
         for given, taken in permutations(range(self.options), 2):
-            if many and not (self.common[given] or self.common[taken]):
+            if partners is not None and not (partners[given] or partners[taken]):
                 continue
             higher, lower = self._wanted(given, taken, wanted)
             if not any((*higher, *lower)):
@@ -145,6 +185,16 @@ class ExchangeNeighbourhood:
                 for column in lower[side]:
                     less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, column])), rest)
                     np.minimum.at(ends[0][:, column], met.cell, low[met.cell, column] - less)
+
+    def partners(self, many: bool) -> Iterator[BoolArray | None]:
+        """Options of which one is in every exchange, more and more of them; none for all, which many cells are not."""
+        if self.options <= 2 * EFFORT.partners:
+            yield None
+            return
+        for count in (1, EFFORT.partners):
+            yield common_options(self.totals, count)
+        if not many:
+            yield None
 
     def _wanted(
         self, given: int, taken: int, wanted: tuple[BoolArray, BoolArray] | None
@@ -175,6 +225,7 @@ class ExchangeNeighbourhood:
 
 
 def _meeting(parts: CellPieces, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+    """Which pairs touch which cells, on either side; pairs with both ends in one cell change nothing there."""
     many = np.bincount(parts.twins, minlength=classes)
     if many.max(initial=0) < 2:
         pairs, pieces = _met_once(parts, first, second, classes)
@@ -211,6 +262,7 @@ def _met_once(parts: CellPieces, first: IntArray, second: IntArray, classes: int
 
 
 def _met(parts: CellPieces, first: IntArray, second: IntArray, many: IntArray) -> _Met:
+    """Pairs and pieces where classes lie in several cells: every pair is met once per cell, found by sorting."""
     classes, order = len(many), np.argsort(parts.twins, kind="stable")
     start = np.cumsum(many) - many
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
@@ -270,9 +322,35 @@ def attain_by_exchanges(checked: list[Level], system: System, reach: ExchangeGra
 def _attain_batch(
     batch: Sequence[tuple[Level, IntArray, CellPieces]], around: ExchangeNeighbourhood, count: int
 ) -> None:
-    """The same for some cells of each level, given with their pieces."""
-    if not batch:
-        return
+    """The same for some cells of each level, given with their pieces: with one common partner first.
+
+    Nearly every cell is cleared by exchanges with the commonest option, 2 (K - 1) of them: the others are looked at for
+    the few that are left, so that the work is linear in the options.
+    """
+    many = sum(len(parts.cell) for _, _, parts in batch) > EFFORT.batch_pieces
+    for partners in around.partners(many):
+        if not batch:
+            return
+        _attain_with(batch, around, count, partners)
+        batch = [each for level, rows, parts in batch if (each := _still_open(level, rows, parts)) is not None]
+
+
+def _still_open(level: Level, rows: IntArray, parts: CellPieces) -> tuple[Level, IntArray, CellPieces] | None:
+    """Those of some cells that are open, with their pieces."""
+    up, down = level.needs()
+    kept = np.flatnonzero((up[rows] | down[rows]).any(axis=1))
+    if not len(kept):
+        return None
+    return (level, rows, parts) if len(kept) == len(rows) else (level, rows[kept], parts.only(kept))
+
+
+def _attain_with(
+    batch: Sequence[tuple[Level, IntArray, CellPieces]],
+    around: ExchangeNeighbourhood,
+    count: int,
+    partners: BoolArray | None,
+) -> None:
+    """The same by exchanges in which one of the options is a partner."""
     cuts = np.cumsum([0, *(len(rows) for _, rows, _ in batch)]).tolist()
     together = CellPieces(
         np.concatenate([parts.cell + cut for (_, _, parts), cut in zip(batch, cuts, strict=False)]),
@@ -286,7 +364,7 @@ def _attain_batch(
     for level, rows, _ in batch:
         for ways, needed in zip(wanted, level.needs(), strict=True):
             ways[columns] |= needed[rows].any(axis=0)
-    ends = around.ends(together, wanted)
+    ends = around.ends(together, wanted, partners)
     # Ends only widen from block to block: of several small levels, the last ones say it all.
     for least, most in ends if len(batch) == 1 else deque(ends, maxlen=1):
         for (level, rows, _), start, end in zip(batch, cuts, cuts[1:], strict=False):
@@ -296,6 +374,7 @@ def _attain_batch(
 
 
 def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked: BoolArray, count: int) -> None:
+    """The same for cells that are single profiles, distinguished from all others: no classes are needed."""
     rows, wanted = np.flatnonzero(asked), asked[level.cell_of]
     for least, most in exchanges.reach(counts, wanted, EFFORT.few_pairs):
         places = level.first[rows]
@@ -306,79 +385,3 @@ def _attain_by_pairs(level: Level, exchanges: Exchanges, counts: IntArray, asked
         rows = rows[left]
         if not len(rows):
             break
-
-
-def random_walk(
-    checked: list[Level], system: System, reach: ExchangeGraph, tables: list[IntArray], generator: Generator
-) -> None:
-    """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
-    counts, idle = tables[-1] if tables else None, 0
-    while (
-        counts is not None
-        and idle < EFFORT.idle_steps
-        and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
-    ):
-        want = with_rest(wanted_changes(checked, generator), system.reference)
-        counts = reach.exchanges.shuffle(counts, want, generator)
-        show(checked, system.listed(counts))
-        attain_by_exchanges(checked, system, reach, [counts])
-        idle += 1
-        if open_cells(checked) < before:
-            tables.append(counts)
-            idle = 0
-
-
-def perturb_and_repair(
-    checked: list[Level],
-    system: System,
-    reach: ExchangeGraph,
-    repair: Callable[[FloatArray], IntArray | None],
-    tables: list[IntArray],
-    generator: Generator,
-    cleared: Callable[[float], None] = lambda share: None,
-) -> None:
-    """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere.
-
-    `cleared` is called after every step with the share of cells that were open at first and are not any more.
-    """
-    idle, share, first = 0, EFFORT.perturbed_share, open_cells(checked)
-    for _ in range(EFFORT.perturbations):
-        if (
-            not tables
-            or idle >= EFFORT.idle_steps
-            or not 0 < (before := open_cells(checked)) < EFFORT.cells_for_perturbation
-        ):
-            break
-        cleared(1 - before / first)
-        want = with_rest(wanted_changes(checked, generator), system.reference)
-        rows = np.flatnonzero((want != 0).any(axis=1))
-        some = rows[generator.random(len(rows)) < share]
-        some = some if len(some) else rows[generator.integers(len(rows), size=1)]
-        start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
-        for row in some.tolist():
-            _change_answer(start[row], want[row], generator)
-        counts = repair(start[:, : system.n_free_options].ravel().astype(np.float64))
-        idle += 1
-        # No repair: the perturbation was too large for the margins to be met again near by.
-        if counts is None:
-            share = max(share / 2, EFFORT.least_perturbed_share)
-            continue
-        show(checked, system.listed(counts))
-        attain_by_exchanges(checked, system, reach, [counts])
-        if (left := open_cells(checked)) < before:
-            tables.append(counts)
-            idle = 0 if left < 0.99 * before else idle
-
-
-def _change_answer(counts: IntArray, want: FloatArray, generator: Generator) -> None:
-    """Let one person of a profile answer otherwise, towards what is wanted most; ties are drawn."""
-    option = int(np.argmax(np.abs(want) + 1e-3 * generator.random(len(want))))
-    others = np.arange(len(counts)) != option
-    if want[option] > 0:
-        given = np.flatnonzero(others & (counts > 0))
-        if len(given):
-            counts[generator.choice(given)] -= 1
-            counts[option] += 1
-    elif counts[option] > 0:
-        counts[generator.choice(np.flatnonzero(others))] += 1
-        counts[option] -= 1

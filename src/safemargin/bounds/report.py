@@ -1,4 +1,9 @@
-"""Exposures as JSON documents, sentences, terminal tables and CSV."""
+"""Exposures as JSON documents, sentences, terminal tables and CSV.
+
+What callers may rely on: documents have the shape of docs/json.md (schema 1, one entry per cell and option); shares are
+`null` where nobody is known to be in a cell; words say "at most" where an interval may be too wide. Nothing here
+changes an interval or a verdict.
+"""
 
 import csv
 import gc
@@ -27,6 +32,7 @@ from safemargin.ui import (
     cell_label,
     count_range,
     describe_onlooker,
+    kind_words,
     list_values,
     percent,
     percent_range,
@@ -252,7 +258,7 @@ def classical_words(exposure: Exposure) -> str:
 
 def tally_words(tally: Mapping[str, int]) -> str:
     """Counts of verdicts, the worst first."""
-    return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
+    return ", ".join(f"{count:,} {kind_words(verdict)}" for verdict, count in reversed(list(tally.items())))
 
 
 def exposure_parts(exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> list[Part]:

@@ -1,8 +1,38 @@
 """From a real-valued table to an integer one with the same margins: the step that makes a witness a proof.
 
-Every profile is rounded to integers, then votes are exchanged between two profiles that differ in one published
-slice only, until every margin is met again. The result is checked by addition; where exchanges do not suffice
-(tables of several axes in a circle), there is no answer here and a program has to find one.
+Objects
+    counts      integers per profile and option, the rest in the last column; rows add up to the people of profiles
+    over        per slice and option, how far the sums are above (positive) or below (negative) what is published
+    link        two slices of a block with pairs of profiles that differ in that block only (`exchange.py`)
+
+Method
+    1. Round every profile: to the largest remainders, or evenly (each fraction up as often as it says), so that the
+       people of profiles hold. Totals are met by switching votes in large profiles.
+    2. Block by block, let votes for an option leave slices that have too many of it: along the path of links with most
+       pairs, in exchange for another option, so that the margins of all other blocks stay as they are.
+    3. Add up. Where a margin is still missed, tables of several axes are tried again in the order of a junction tree
+       (`matching_order`): a block is matched by pairs that no earlier block distinguishes.
+
+What callers may rely on
+    * `Rounder.round` returns a table that passed `System.admits`, or nothing. A failure is no proof that there is none.
+    * For single axes step 2 nearly always succeeds; for tables of several axes in a circle it may not (`in_circles`),
+      and an integer program has to find a table (`programs.nearby`).
+    * What is prepared depends on public facts only, and the generator is seeded.
+
+Example
+    Two districts with 3 yes each and two ages with 3 each, from halves: every profile at 1.5 of 3 people.
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import Axis, Schema, Table, Tally, exact_margins, onlooker_with_roll, frozen
+    >>> names, codes = ("district", "age"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("district", ("N", "S")), Axis("age", ("old", "young"))
+    >>> votes = Tally(names, codes, frozen([[1, 2], [2, 1], [2, 1], [1, 2]], 2))
+    >>> roll = Tally(names, codes, frozen([3] * 4, 1))
+    >>> table = Table(Schema(axes, ("yes", "no")), (votes,), (roll,))
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> whole = Rounder(system).round(np.full(4, 1.5))
+    >>> system.admits(whole), sorted(whole.tolist())
+    (True, [1, 1, 2, 2])
 """
 
 import heapq
@@ -30,7 +60,11 @@ that such pairs connect.
 
 
 def matching_order(system: System, exchanges: Exchanges) -> tuple[MatchStep, ...]:
-    """The blocks in an order in which they can be matched; none if no table has several axes, or there is no order."""
+    """The blocks in an order in which they can be matched; none if no table has several axes, or there is no order.
+
+    For faces that form a junction tree, a block is matched after those that share its separator, by exchanges between
+    profiles that agree in every earlier block: these keep what is matched already.
+    """
     axes = {block: system.axes_of(block) for block in exchanges.tops}
     faces = {block: frozenset(system.axes.index(axis) for axis in names) for block, names in axes.items()}
     if all(len(face) < 2 for face in faces.values()):
@@ -63,6 +97,7 @@ def _grouping(system: System, axis: int) -> IntArray:
 
 
 def _connected(links: Links) -> list[IntArray]:
+    """The slices that links connect, set by set: votes cannot travel from one set to another."""
     parts: list[IntArray] = []
     left = set(links)
     while left:
@@ -76,7 +111,11 @@ def _connected(links: Links) -> list[IntArray]:
 
 
 class Rounder:
-    """Rounds tables of one system with a joint roll; what it prepares depends on public facts only."""
+    """Rounds tables of one system with a joint roll; what it prepares depends on public facts only.
+
+    `least` and `most` are the published ranges per slice and option (`slice_ranges`); where rows add some options but
+    not all there are none, and `possible` is false.
+    """
 
     def __init__(self, system: System) -> None:
         assert system.people is not None
@@ -104,28 +143,35 @@ class Rounder:
     def _matched(self, counts: IntArray) -> IntArray | None:
         """These counts once votes are exchanged until every margin holds; or none."""
         start = counts.copy() if self._chain else None
-        self._match_blocks(counts)
-        rounded = self._checked(counts)
+        rounded = self._checked(counts) if self._match_blocks(counts) else None
         if rounded is None and start is not None:
-            for block, links, parts in self._chain:
-                for slices in parts:
-                    self._match_block(start, self.system.blocks[block], links, slices)
-            return self._checked(start)
+            # Later steps keep what earlier ones have matched, so the first that fails decides here too.
+            steps = ((block, links, slices) for block, links, parts in self._chain for slices in parts)
+            if all(self._match_block(start, self.system.blocks[block], links, part) for block, links, part in steps):
+                return self._checked(start)
         return rounded
 
-    def _match_blocks(self, counts: IntArray) -> None:
-        """Exchange votes until every margin holds, with profiles that agree in every table as one."""
+    def _match_blocks(self, counts: IntArray) -> bool:
+        """Exchange votes until every margin holds, profiles that agree in every table as one; false if they do not.
+
+        Exchanges in one block keep the sums of all others, so the first block that stays off decides.
+        """
         blocks, twins = self.system.blocks, self._twins
         exchanges = twins.exchanges if twins is not None else self.exchanges
         together = twins.sums(counts) if twins is not None else counts
         for block in range(len(blocks)):
             codes = exchanges.blocks[block]
-            self._match_block(together, codes, exchanges.links(block, EFFORT.pairs_per_link), self._slices(block))
+            links = exchanges.links(block, EFFORT.pairs_per_link)
+            # A block that another one refines is matched with that one, and has no pairs of its own.
+            if not self._match_block(together, codes, links, self._slices(block)) and links:
+                return False
         if twins is not None:
             twins.deal(together, counts)
+        return True
 
     @cached_property
     def _twins(self) -> TwinPools | None:
+        """Profiles that agree in every table, as one; none if no two profiles do."""
         twins = TwinPools(self.exchanges)
         return twins if twins.are_fewer else None
 
@@ -140,6 +186,7 @@ class Rounder:
 
     @cached_property
     def _chain(self) -> tuple[MatchStep, ...]:
+        """The steps of `matching_order` for this system."""
         return matching_order(self.system, self.exchanges)
 
     @cached_property
@@ -147,7 +194,13 @@ class Rounder:
         """Whether tables of several axes stand in no order in which exchanges could match them."""
         return not self._chain and any(len(self.system.axes_of(top)) > 1 for top in self.exchanges.tops)
 
+    @cached_property
+    def middle(self) -> FloatArray:
+        """The middle of the range of every slice and option, the rest last."""
+        return (self.least + self.most) / 2
+
     def _checked(self, counts: IntArray) -> IntArray | None:
+        """The variables of a table if addition finds that it satisfies every fact; else nothing."""
         result: IntArray = counts[:, : self.system.n_free_options].ravel()
         return result if self.system.admits(result) else None
 
@@ -157,7 +210,7 @@ class Rounder:
             return self.scaling.fit()
         size = self.system.slice_people
         everybody = max(int(self.people.sum()), 1)
-        middle = (self.least + self.most) / 2
+        middle = self.middle
         overall = np.ones(self.least.shape[1])
         logs = np.zeros((len(self.people), self.least.shape[1]))
         used = 0
@@ -181,6 +234,12 @@ class Rounder:
         return counts
 
     def _whole(self, values: FloatArray, evenly: bool) -> IntArray:
+        """Round every profile so that it keeps its people: by largest remainders, or evenly.
+
+        Even rounding is systematic sampling: the cumulated fractions of a profile pass an integer as often as they say,
+        from a start that differs from profile to profile. Sums over many profiles then miss their margins by far fewer
+        votes.
+        """
         shares = np.maximum(values.reshape(-1, self.system.n_free_options), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
         # 1e-9 keeps integers that floats put just below.
@@ -222,10 +281,12 @@ class Rounder:
             return
 
     def _slices(self, block: int) -> IntArray:
+        """The slices of a block that some profile lies in."""
         slices = distinct(self.system.blocks[block])
         return slices[slices >= 0]
 
-    def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> None:
+    def _match_block(self, counts: IntArray, codes: IntArray, links: Links, slices: IntArray) -> bool:
+        """Exchange votes between slices of one block until its sums are where they belong; whether they are."""
         sums = np.zeros((self.system.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
@@ -236,10 +297,11 @@ class Rounder:
             best, since = (miss, 0) if miss < best else (best, since + 1)
             # The sum of misses need not fall at every exchange, so a plateau is allowed, but a limited one.
             if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
-                return
+                return miss == 0
             moves = islice(self._moves(slices, over), EFFORT.rounding_tries)
             if not any(self._exchange(counts, sums, links, *move) for move in moves):
-                return
+                return False
+        return False
 
     def _moves(self, slices: IntArray, over: IntArray) -> Iterator[Move]:
         """Exchanges that bring sums nearer to where they belong: the largest, then others where that is not possible.
@@ -255,7 +317,10 @@ class Rounder:
                     yield int(slices[row]), int(slices[other]), given, taken, 1
 
     def _next_move(self, slices: IntArray, over: IntArray) -> Move:
-        """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
+        """From which slice to which other (-1: any outside the block), which option gives, which takes, how often.
+
+        The largest excess gives to the largest lack of the same option, and takes what it lacks most itself.
+        """
         row, given = divmod(int(over.argmax()), over.shape[1])
         if over[row, given] <= 0:
             row, taken = divmod(int(over.argmin()), over.shape[1])
@@ -279,7 +344,11 @@ class Rounder:
         taken: int,
         units: int,
     ) -> bool:
-        """Up to `units` votes for `given` leave `source` for `goal` against votes for `taken`; false if none can."""
+        """Up to `units` votes for `given` leave `source` for `goal` against votes for `taken`; false if none can.
+
+        The path may lead through further slices; each link of it passes on the same number of votes, so that the slices
+        in between keep their sums. A link without votes to exchange is barred and the next best path is tried.
+        """
         barred: set[tuple[int, int]] = set()
         while (path := _path(links, source, goal, barred)) is not None:
             steps, done = [], units
@@ -302,7 +371,7 @@ class Rounder:
 
 
 def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
-    """The way from slice to slice with the most pairs to choose from."""
+    """The way from slice to slice with the most pairs to choose from: Dijkstra, where few pairs make a link dear."""
     # Dijkstra over slices; a link with few pairs is dear, as its votes are soon used up.
     queue = [(0.0, source, [source])]
     seen: set[int] = set()
@@ -330,6 +399,7 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
 def _switch(
     counts: IntArray, sums: IntArray, slice_number: int, profiles: IntArray, moved: IntArray, options: tuple[int, int]
 ) -> None:
+    """Switch votes in some profiles of a slice from one option to another, and keep its sums up to date."""
     minus, plus = options
     counts[profiles, minus] -= moved
     counts[profiles, plus] += moved
@@ -346,7 +416,11 @@ def attain_by_fits(
     seed: int,
     report: Callable[[], None],
 ) -> None:
-    """Fits tilted towards open ends, rounded; then what single exchanges make of them."""
+    """Fits tilted towards open ends, rounded; then what single exchanges make of them.
+
+    `fit` gives values of all variables for a tilt. Each round tilts towards the ends that no table attains yet, harder
+    the longer nothing moves; it ends when nothing is open or when the strongest tilt gains nothing.
+    """
     generator, stale, tilts = numpy_generator(seed), 0, EFFORT.tilts
     for turn in range(rounds):
         before = search.unsettled()

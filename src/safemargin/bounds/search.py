@@ -1,4 +1,33 @@
-"""The state of bounding: what is known so far of any functionals, from outside by proofs, from inside by tables."""
+"""The state of bounding: what is known so far of any functionals, from outside by proofs, from inside by tables.
+
+Objects
+    target      a functional t(x) = offset + sign * (row . x) of the variables: the count of an option in a cell
+    outer       [lower, upper]: no possible integer table leaves it; proved
+    inner       [inner_lower, inner_upper]: attained by integer tables that were added up
+    seen        [seen_lower, seen_upper]: attained by tables with fractions; what linear programs cannot exclude
+
+Statement
+    inner is contained in the sharp interval, and the sharp interval in outer. Where they meet, the interval is sharp
+    (`attained`). Where the inner one is wider than `enough`, it is `wide` and need not be known better.
+
+Invariants
+    * Outer intervals come from integer arithmetic, or from a solver's value widened by its tolerance (`tighten`).
+    * `show` and `take` get integer tables that passed `System.admits`, or counts that such tables attain.
+    * `see` never closes an interval; it only spares further linear programs.
+    * `whole_searches` decides who may cut a search short. A release must not depend on when Ctrl-C was pressed.
+
+Example
+    Two counts that add up to 3, and their sum as a target of its own. A table attains two of the four ends:
+
+    >>> two = Targets(sparse.csr_array(np.array([[1, 0], [0, 1]])), np.zeros(2, dtype=int), np.ones(2, dtype=int))
+    >>> search = Search(two, np.array([0, 0]), np.array([3, 3]))
+    >>> search.take(np.array([3, 0]))
+    >>> search.open_above.tolist(), search.open_below.tolist(), search.unsettled()
+    ([False, True], [True, False], 2)
+    >>> search.take(np.array([0, 3]))
+    >>> search.unsettled(), search.attained.tolist()
+    (0, [True, True])
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +59,10 @@ def whole_searches() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Targets:
-    """Linear functionals `offset + sign * (matrix @ x)` of the variables, one per row."""
+    """Linear functionals `offset + sign * (matrix @ x)` of the variables, one per row.
+
+    `sign` is -1 for an option that is what the others leave: its count is the people (`offset`) less the others.
+    """
 
     matrix: sparse.csr_array
     offset: IntArray
@@ -45,6 +77,7 @@ class Targets:
         """Whether target `profile * options + option` is that option in that profile."""
         if len(self.offset) != profiles * options:
             return False
+        # Looks at the first option of every profile only: the others stand behind it, as `targets_of` makes them.
         firsts = self.matrix.indices[self.matrix.indptr[:-1:options]]
         return bool(
             (np.diff(self.matrix.indptr)[::options] == 1).all() and (firsts == np.arange(profiles) * free).all()
@@ -91,6 +124,7 @@ class Search:
         self.lower, self.upper = np.maximum(self.lower, lower), np.minimum(self.upper, upper)
 
     def _from_variables(self) -> tuple[IntArray, IntArray]:
+        """Outer intervals of targets from those of the variables, by interval arithmetic."""
         targets = self.targets
         least, most = targets.matrix @ self.low, targets.matrix @ self.high
         flipped = targets.sign < 0
@@ -198,7 +232,11 @@ class Search:
         return bool(inner[target] != end[target] and (not linear or seen[target] != end[target]))
 
     def tighten(self, target: int, upwards: bool, value: float) -> bool:
-        """No table goes beyond `value`, found in floating point; whether that moves the end."""
+        """No table goes beyond `value`, found in floating point; whether that moves the end.
+
+        The value is widened by the solver's tolerance before it is rounded to an integer: an end may become too wide,
+        never too narrow.
+        """
         if not np.isfinite(value):
             return False
         # HiGHS' feasibility tolerance is 1e-7 per row; the root covers sums over many rows. Too large only widens.
@@ -217,7 +255,10 @@ class Search:
 
 @dataclass(frozen=True)
 class Settled:
-    """Intervals per target, whether integer tables attain both ends, and the method of the last step."""
+    """Intervals per target, whether integer tables attain both ends, and the method of the last step.
+
+    `complete` is false if the search was cut short: intervals are valid then, and perhaps too wide.
+    """
 
     lower: IntArray
     upper: IntArray

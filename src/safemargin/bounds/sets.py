@@ -66,7 +66,10 @@ def infer_sets(
     enough: int | None = None,
     progress: Progress = no_progress,
 ) -> SetIntervals | None:
-    """The intervals of all further sets of a target in the cells of an exposure; None where there are no such sets."""
+    """The intervals of all further sets of a target in the cells of an exposure; None where there are no such sets.
+
+    Solved by the same methods as single options, with their own functionals (`_set_targets`).
+    """
     limits = exposure.limits(target)
     if not limits.sets or exposure.people is None:
         return None

@@ -1,22 +1,37 @@
 """Exchanges of answers around one cell, and between profiles that no published table distinguishes.
 
-A profile p of a cell exchanges answers with q outside it, which differs from p in one published block only; two
-profiles outside the cell, in the same two slices, exchange them back. Every published sum stays. Twins, which lie in
-the same slice of every block, need no way back. One exchange after another leads further (`MOST_STEPS`).
+Objects
+    matrix      counts per profile and option (the rest last), of a table with all published sums
+    p, q        a profile of the cell and one outside it that differ in one published block only (a pair)
+    g, h        the option that is given up in the cell, and the one that is taken up
+
+Statement
+    If u people of p go from g to h, u of q from h to g, and two profiles outside the cell in the same two slices
+    exchange u back, every published sum stays (`exchange.py`). Twins, which lie in the same slice of every block, need
+    no way back. So the count of g in the cell falls by u. One exchange after another leads further (`MOST_STEPS`).
+
+Invariants
+    * Nobody is created or lost: rows of `matrix` keep their sums, and no count falls below 0, as u is at most each of
+      the four counts that fall.
+    * The result is checked by addition before it is used (`further_tables.py`).
+    * Choices by chance come from a generator that the caller seeds.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds.exchange import Exchanges, places_of
+from safemargin.bounds.exchange import Exchanges, common_options, places_of
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 MOST_STEPS = 6
 
 
 class Twins:
-    """Classes of profiles that lie in the same slice of every published block: one code per profile."""
+    """Classes of profiles that lie in the same slice of every published block: one code per profile.
+
+    Sorted once, so that the twins of a cell are found by binary search.
+    """
 
     def __init__(self, exchanges: Exchanges) -> None:
         tops = exchanges.blocks[list(exchanges.tops)].T + 1
@@ -68,20 +83,27 @@ def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray,
     once: the n-th pair that is wanted with the n-th pair of the same key that is not.
     """
     unused, spare = np.ones(len(matrix), dtype=bool), ~wanted.any(axis=1)
+    totals = matrix.sum(axis=0)
+    order = np.argsort(-totals, kind="stable")
+    # With many options each is given up for one of the commonest: linear in the options, and they have most to give.
+    order = order[common_options(totals)[order]]
     for block in exchanges.tops:
         pairs = exchanges.pairs(block)
         for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
             for number in range(len(gives)):
                 asked = np.flatnonzero(wanted[first, number] & unused[first] & unused[second])
-                for g, h in zip(*_swaps(gives[number].tolist()), strict=True) if len(asked) else ():
-                    out = asked[unused[first[asked]] & unused[second[asked]]]
-                    out = out[(matrix[first[out], g] > 0) & (matrix[second[out], h] > 0)]
-                    if not len(out):
-                        continue
-                    home = pairs.of_same_key(out)[0]
-                    home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
-                    home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
-                    _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (int(g), int(h)))
+                for g in np.flatnonzero(gives[number]).tolist() if len(asked) else ():
+                    left = asked[matrix[first[asked], g] > 0]
+                    for h in order[~gives[number][order]].tolist():
+                        left = left[unused[first[left]] & unused[second[left]]]
+                        if not len(left):
+                            break
+                        out = left[matrix[second[left], h] > 0]
+                        home = pairs.of_same_key(out)[0] if len(out) else out
+                        home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
+                        home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
+                        if len(home):
+                            _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (g, h))
 
 
 def _exchange_all(
@@ -122,7 +144,11 @@ def exchanged(
 def exchange_in_place(
     exchanges: Exchanges, twins: Twins, matrix: IntArray, members: BoolArray, gives: Sequence[bool]
 ) -> bool:
-    """Let people of the cell give up options that `gives` marks for others; false if no exchange does it."""
+    """Let people of the cell give up options that `gives` marks for others; false if no exchange does it.
+
+    Changes `matrix`. Each step takes the exchange for most people; where none leaves the cell, the cell with its twins
+    is tried, which can pass on what they get.
+    """
     own, given = np.flatnonzero(members), np.flatnonzero(gives)
     swaps = _swaps(gives)
     for step in range(MOST_STEPS):
@@ -160,6 +186,7 @@ def _best_exchange(
     """Who changes from which option to which, and how many of each; the first found if it is for `most` people.
 
     Pairs of one key share no profile and stand together, so only the keys of pairs that leave the cell are looked at.
+    Returns steps (profile, from, to) and the number of people of each; no steps if no exchange is possible.
     """
     members, own = cell
     best = _best_of_twins(*twins.pairs(own, twins.outside(members, own)), matrix, swaps)

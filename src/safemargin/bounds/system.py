@@ -1,4 +1,52 @@
-"""Public facts as integer constraints over occupied profiles, and the tables that satisfy them."""
+"""Public facts as integer constraints over occupied profiles, and the tables that satisfy them.
+
+Objects
+    e           a profile: one category per axis; a row of `System.codes`
+    o           an option; `System.options`, of which the first `n_free_options` are variables
+    x[e, o]     the unknown count, variable number `e * n_free_options + o`
+    N[e]        people of a profile (`people`), where a joint roll states them
+    slice       the profiles of one published cell; a *block* is a set of slices that share no profile (one table)
+    row r       a published count: lower[r] <= sum of x over slice_of[r] and the options in weights[r] <= upper[r]
+
+Statement
+    A table x is possible for an onlooker if and only if it is a vector of integers with
+
+        lower <= A x <= upper,    low <= x <= high,    sum over o of x[e, o] <= N[e]
+
+    where A is `System.rows`. Everything in this package asks about the set of these x, the *fiber* (Diaconis and
+    Sturmfels 1998): its projections (`bound.py`), single members of it (*witnesses*), or their number (`fiber_*.py`).
+
+Invariants that callers may rely on
+    * All facts are integers. `System.admits` adds integers and compares them; no floating point enters it. Whatever a
+      search proposes becomes evidence only by passing it.
+    * Where the options cover everybody (`reference`), the last option is no variable: its count is N[e] less the sum of
+      the others. `System.listed` puts it back.
+    * A range is never narrower than what was published. `build.py` widens ranges where totals disagree (`slack`).
+
+Example
+    Two districts and two ages with 3, 4, 3 and 4 people. Published are the total and the votes by district and by age.
+    Of two options the second is what the first leaves, so there are four variables, one per profile:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import Axis, Schema, Table, Tally, exact_margins, frozen, onlooker_with_roll
+    >>> names, codes = ("district", "age"), frozen([[0, 0], [0, 1], [1, 0], [1, 1]], 2)
+    >>> axes = Axis("district", ("N", "S")), Axis("age", ("old", "young"))
+    >>> votes = Tally(names, codes, frozen([[2, 1], [0, 4], [1, 2], [3, 1]], 2))
+    >>> roll = Tally(names, codes, frozen([3, 4, 3, 4], 1))
+    >>> table = Table(Schema(axes, ("yes", "no")), (votes,), (roll,))
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> system.size, system.reference, system.people.tolist()
+    (4, True, [3, 4, 3, 4])
+
+    The counts themselves are possible, and so is every table that two opposite corners trade a vote in; a table that
+    misses the margin of a district is not, and `residual` says by how much each row is missed:
+
+    >>> import numpy as np
+    >>> [system.admits(np.array(x)) for x in ([2, 0, 1, 3], [1, 1, 2, 2], [2, 1, 1, 3])]
+    [True, True, False]
+    >>> sorted(set(system.residual(np.array([2, 1, 1, 3])).tolist()))
+    [-1, 0]
+"""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,6 +97,11 @@ def disjoint_cell_sets(table: PublishedTable) -> Iterator[CellSet]:
 
 
 def _levels(groups: tuple[Group, ...]) -> list[int]:
+    """The number of the disjoint set that each group goes to: the first one in which no category of it is taken.
+
+    Groups of one axis may overlap, for example a region beside its districts. Greedy colouring in the order given; with
+    groups that part the axis, every number is 0.
+    """
     taken: list[set[str]] = []
     levels: list[int] = []
     for group in groups:
@@ -73,7 +126,11 @@ def complete(onlooker: Onlooker) -> tuple[PublishedTable, ...]:
 
 
 def categories_of(tables: Sequence[PublishedTable], axis: str) -> tuple[str, ...]:
-    """Every category of an axis that some table lists."""
+    """Every category of an axis that some table lists, in the order in which they are first listed.
+
+    Inside one merged group the order is alphabetical: a group is a set, and an order by chance would number profiles
+    otherwise in every run.
+    """
     seen: dict[str, None] = {}
     for table in tables:
         if axis in table.axes:
@@ -136,7 +193,10 @@ class System:
         return sparse.csr_array((ones, (rows, variables)), shape=(len(self.lower), self.size))
 
     def sums(self, counts: IntArray) -> IntArray:
-        """The value of every row, exactly."""
+        """The value of every row, exactly: `rows @ counts` without building `rows`.
+
+        Sums per slice come first, so that a slice that several rows are about is added up once.
+        """
         per_slice = self.slices @ counts.reshape(-1, self.n_free_options)
         sums: IntArray = (per_slice[self.slice_of] * self.weights).sum(axis=1)
         return sums
@@ -154,7 +214,11 @@ class System:
         return len(self.low)
 
     def residual(self, counts: IntArray) -> IntArray:
-        """How far each row is from its range, for integer values of all variables; 0 where it holds."""
+        """How far each row is from its range, for integer values of all variables; 0 where it holds.
+
+        Positive if the row has too little, negative if it has too much. This is the check that makes a table a proof:
+        only integers are added and compared here. Do not replace it by anything that tolerates a difference.
+        """
         sums = self.sums(counts)
         # Integer addition only: this is the check that makes a table a proof.
         gap: IntArray = np.maximum(self.lower - sums, 0) + np.minimum(self.upper - sums, 0)
@@ -201,7 +265,7 @@ class System:
         return self.sources[int(rows[0])][0].axes if len(rows) else ()
 
     def explain(self, row: int) -> str:
-        """A row in words, for a message."""
+        """A row in words, for a message: its table, its cell and its option."""
         table, entry = self.sources[row]
         cell = cell_text(table.cell(entry))
         option = f", {table.options[table.option[entry]]}" if table.option[entry] >= 0 else ""
@@ -218,7 +282,10 @@ Seen = Mapping[str, Collection[str]]
 
 
 def seen_in(tables: Sequence[PublishedTable]) -> Seen:
-    """The categories that `tables` list, by axis."""
+    """The categories that `tables` list, by axis.
+
+    A table that omits one of these may be about some people only, so nothing is concluded from its total.
+    """
     return {axis: categories_of(tables, axis) for table in tables for axis in table.axes}
 
 
@@ -280,14 +347,21 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
 
 
 def integer_table(system: System, values: FloatArray) -> IntArray | None:
-    """`values` in integers if they satisfy every fact exactly."""
+    """`values` in integers if they satisfy every fact exactly; else nothing.
+
+    The only way from a floating-point solver to a witness: rounding proposes, `System.admits` decides.
+    """
     # Rounding proposes, `admits` decides: floating point never enters a proof.
     counts = np.rint(values).astype(np.int64)
     return counts if system.admits(counts) else None
 
 
 def joint_rows(system: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
-    """The rows of the system, with one more per profile where several options share its people."""
+    """The rows of the system, with one more per profile where several options share its people.
+
+    Returns `(A, lower, upper)` for linear programs. With one free option per profile its ceiling `high` is `N[e]`
+    already; with several, the cap is on their sum, which a box cannot state.
+    """
     if system.people is None or system.n_free_options == 1:
         return system.rows, system.lower, system.upper
     # With one option, `high` already caps each profile; with several, the cap is on their sum and needs a row.
@@ -311,7 +385,12 @@ class SliceRanges:
 
 
 def slice_ranges(system: System) -> SliceRanges:
-    """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice."""
+    """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice.
+
+    For a slice of n people with counts c[0], ..., c[k] that add up to n (the rest is one of them), every count
+    satisfies `c[o] >= n - sum of the other ceilings` and `c[o] <= n - sum of the other floors`. One pass of both is
+    enough for sharp ranges: the polytope `sum c = n, least <= c <= most` is a box cut by one equation.
+    """
     assert system.people is not None
     free, size = system.n_free_options, system.slice_people
     least = np.zeros((len(size), free + 1), dtype=np.int64)

@@ -1,4 +1,10 @@
-"""Tables as somebody hands them over, and the onlooker who sees them."""
+"""Tables as somebody hands them over, and the onlooker who sees them.
+
+One door for `bound`, `audit` and `fiber`: files, DataFrames or rows become `PublishedTable`s (what was printed), and
+rolls, facts and earlier releases become an `Onlooker` (what somebody knows). Invariants: how a file was read is
+returned, never only logged; several questions about the same people are refused or doubted, since their people would
+count once per question; nothing is guessed about an axis that tables do not name.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,7 +78,10 @@ def refuse_questions(files: Sequence[object]) -> None:
 
 
 def _doubt_questions(read: ReadTable) -> ReadTable:
-    """Doubt an axis that is called as the column is in which a release of several questions names them."""
+    """Doubt an axis that is called as the column in which a release of several questions names them.
+
+    It may be an axis all the same, so the table is read; a doubtful reading is never an all-clear.
+    """
     for axis in read.axes:
         if axis.name.strip().casefold() in ("question", "questions"):
             return read.doubted(

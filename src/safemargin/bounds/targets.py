@@ -1,4 +1,17 @@
-"""The cells that a question is about, as functionals of the variables of a system."""
+"""The cells that a question is about, as functionals of the variables of a system.
+
+The count of option o in a cell C of any axes is the sum of x[e, o] over the profiles e in C. If o is the reference
+option it is no variable; its count is then N(C) less the sum of all variables of C. Both are rows of `Targets`:
+
+    o a variable        offset 0,     sign +1,  ones at (e, o) for e in C
+    o the reference     offset N(C),  sign -1,  ones at all (e, o') for e in C
+
+Cells are numbered in the order of `CellIndex`, targets cell by cell and option by option: target `c * K + o`. Callers
+reshape results to (cells, options) by that. Cells without any profile have no row: nobody is there.
+
+Example: profiles 0 and 1 lie in cell 0, profile 2 in cell 1 (`cell_of = [0, 0, 1]`). With one option that is a
+variable, the rows are `x0 + x1` and `x2`.
+"""
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +33,10 @@ def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...
 
 
 def cells_asked(system: System, target: tuple[str, ...] | None) -> tuple[CellIndex, IntArray]:
-    """The cells asked for, and which of them each profile lies in."""
+    """The cells asked for, and which of them each profile lies in.
+
+    Without a target these are the profiles themselves; with one, the combinations of its axes that some profile has.
+    """
     if target is None:
         return CellIndex(system.axes, system.categories, system.codes), np.arange(len(system.codes))
     columns = [system.axes.index(axis) for axis in known_axes(target, system.axes)]
@@ -33,7 +49,10 @@ def cells_asked(system: System, target: tuple[str, ...] | None) -> tuple[CellInd
 
 
 def places_in(system: System, cells: CellIndex) -> IntArray:
-    """Which of `cells` each profile lies in."""
+    """Which of `cells` each profile lies in.
+
+    For cells that somebody else numbered (an exposure, a certificate): every profile must lie in one of them.
+    """
     columns = [system.axes.index(axis) for axis in cells.axes]
     sizes = [len(names) for names in cells.categories]
     codes = np.zeros((len(system.codes), len(columns)), dtype=np.int64)
@@ -47,7 +66,7 @@ def places_in(system: System, cells: CellIndex) -> IntArray:
 
 
 def targets_of(system: System, cell_of: IntArray, cells: int) -> Targets:
-    """One functional per cell and listed option, in that order."""
+    """One functional per cell and listed option, in that order; `cell_of` is the cell of every profile."""
     count, free = len(system.options), system.n_free_options
     profiles = np.arange(len(cell_of))
     rows, columns = [], []
@@ -67,7 +86,9 @@ def targets_of(system: System, cell_of: IntArray, cells: int) -> Targets:
 
 
 def people_of(system: System, onlooker: Onlooker, cells: CellIndex, cell_of: IntArray) -> IntArray | None:
-    """People per cell, where they are known."""
+    """People per cell, where they are known: by a joint roll, or by a complete roll over at least the axes of the
+    cells.
+    """
     if system.people is not None:
         people = np.zeros(len(cells), dtype=np.int64)
         np.add.at(people, cell_of, system.people)

@@ -1,4 +1,20 @@
-"""One question about one system, with what methods need of it: sharp intervals, or whether a cell is disclosed."""
+"""One question about one system, with what methods need of it: sharp intervals, or whether a cell is disclosed.
+
+Objects
+    Bounding    the sharp interval of every target; its state is a `Search`
+    Certifying  whether any cell of some levels is disclosed; its state are the levels and the tables found so far
+    tools       the rounder, the dual, the programs and the exchange graph of the system, each made on first use
+
+`methods.py` runs one list of methods over a task. A method reads the tools it needs here, narrows intervals from
+outside (`narrow`) or adds integer tables (`Search.take`, `Certifying.take`), and looks at `open` to see what is left.
+
+Invariants
+    * Tools depend on public facts only, never on the counts behind them: whoever knows the release and the roll can run
+      the same search and gets the same tables (all seeds are fixed).
+    * `take` trusts its caller: the table must have passed `System.admits`.
+    * `tables` keep their order. Rerunning a rule, and certificates, refer to them by number.
+    * `is_over` ends a search early, when an assumption is refuted; it never turns an open cell into a safe one.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,7 +43,10 @@ from safemargin.core import IntArray, Limits, Progress, no_progress
 
 @dataclass(eq=False)
 class InferenceTask(ABC):
-    """One question about one system, with what several methods need of it; each is made when it is first used."""
+    """One question about one system, with what several methods need of it; each tool is made when it is first used.
+
+    `low` and `high` are proved intervals of the variables, `given` tables that somebody else found.
+    """
 
     system: System
     given: Sequence[IntArray]
@@ -83,6 +102,7 @@ class Bounding(InferenceTask):
         return self.search.unsettled()
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
+        """Take proved intervals of the variables, and what they say of the targets."""
         super().narrow(low, high)
         self.search.narrow_variables(low, high)
 
@@ -124,6 +144,7 @@ class Certifying(InferenceTask):
         return is_wide(self.system) or (not few and self.rounder.in_circles)
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
+        """Take proved intervals of the variables; the first level has the profiles as cells."""
         super().narrow(low, high)
         self.levels[0].force(*self.system.listed_ends(low, high))
 
@@ -148,7 +169,11 @@ Task = Bounding | Certifying
 
 
 def attain_by_changes(task: Certifying, changes: Changes) -> None:
-    """Settle open cells one by one by the least change of a table; ends with the first few that nothing settles."""
+    """Settle open cells one by one by the least change of a table; ends with the first few that nothing settles.
+
+    Every table that is found is exchanged further after a batch, as it often clears neighbours. If a program proves
+    that a cell cannot be cleared, its outer interval shrinks instead, which may disclose it: then the task is over.
+    """
     fresh: list[IntArray] = []
     while (place := _next_open(task)) is not None and changes.tried < EFFORT.changes:
         level, cell, column = place
@@ -184,7 +209,10 @@ def _next_open(task: Certifying) -> tuple[Level, int, int] | None:
 
 
 def _settle_cell(task: Certifying, changes: Changes, place: tuple[Level, int, int]) -> IntArray | None:
-    """A table that shows one more end of a cell; where a program proves that there is none, the cell is narrowed."""
+    """A table that shows one more end of a cell; where a program proves that there is none, the cell is narrowed.
+
+    `aims_of` lists what would clear the cell. An impossible aim moves the outer end before the aimed count.
+    """
     level, cell, column = place
     for aim, higher in aims_of(task.system, level, cell, column):
         change = changes.find(task.tables[-EFFORT.change_starts :], aim)

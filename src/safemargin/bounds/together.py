@@ -107,6 +107,10 @@ def _certify_with_earlier(
     progress: Progress,
     assumed: Sequence[PublishedTable],
 ) -> Proof:
+    """The decision itself, without the memory: groups one by one first, then all cycles as one population.
+
+    If something is disclosed by a single subtraction, nothing else needs to be looked at.
+    """
     slack = max(slack, past.slack)
     exposed, looked = disclosed_by_differences(tables, past, limits, slack)
     checked = {DIFFERENCES: looked}
@@ -142,7 +146,10 @@ def _by_beliefs(
     progress: Progress,
     is_assumed: bool,
 ) -> Proof | None:
-    """The proof for every maximal set of beliefs: the first that fails, or the one that says most; none without any."""
+    """The proof for every maximal set of beliefs: the first that fails, or the one that says most; none without any.
+
+    It is enough to look at maximal sets: fewer beliefs leave more tables, so whatever a table clears stays cleared.
+    """
     limits = replace(limits, hypothetical=True)
     assert past.larger is not None
     if everything:  # nothing refutes that nobody changed their answer: whoever believes that believes everything
@@ -175,6 +182,7 @@ def _by_beliefs(
 
 
 def _divided(past: Past, chosen: Sequence[KeptBelief]) -> Larger:
+    """The larger population in which a history is split into the parts that beliefs tie together."""
     larger = past.divided(parts_by(chosen))
     assert larger is not None
     return larger
@@ -188,6 +196,7 @@ def _undecided(past: Past) -> Proof:
 
 
 def _known(facts: Sequence[PublishedTable], larger: Larger) -> tuple[System, list[PublishedTable]]:
+    """The system of the larger population, with the present tables placed in it."""
     placed = [larger.placed(table) for table in facts]
     onlooker = Onlooker(roll=(larger.roll,), facts=_once(larger.facts, placed))
     return build_system(placed, onlooker, check=False), placed
@@ -217,7 +226,10 @@ def _is_possible(facts: Sequence[PublishedTable], larger: Larger) -> bool:
 def _certified(
     facts: Sequence[PublishedTable], larger: Larger, limits: Limits, quick: bool, progress: Progress
 ) -> Proof | None:
-    """The certificate of the larger population; none if somebody must have changed their answer."""
+    """The certificate of the larger population; none if somebody must have changed their answer.
+
+    A contradiction means that nobody's beliefs are these, so nothing is disclosed by them.
+    """
     try:
         system, placed = _known(facts, larger)
         public = _public_histories(placed, larger, system, limits)
@@ -236,6 +248,7 @@ def _certified(
 
 
 def _cells(system: System, larger: Larger, ranges: SliceRanges, limits: Limits) -> list[Level]:
+    """The cells of all cycles: who was there when, by the axes of each cycle."""
     column = system.axes.index(larger.roll.axes[-1])
     history = np.array(system.categories[column])[system.codes[:, column]]
     # The present cycle first; one with the same people at the same places has no cells of its own.

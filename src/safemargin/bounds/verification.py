@@ -1,4 +1,12 @@
-"""What was found when a certificate was checked; nothing here needs more than the standard library."""
+"""What was found when a certificate was checked; nothing here needs more than the standard library.
+
+An outcome is one of three. `holds`: everything stated was checked and is true. `fails`: a claim is wrong, and the first
+such claim is named. `not checked`: nothing fails, but something stated could not be verified with what was given. Only
+the first is an all-clear; callers compare `outcome`, never the absence of failures.
+
+>>> Verification("bounds", 1, search=1).outcome
+'not checked'
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

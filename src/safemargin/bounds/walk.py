@@ -1,7 +1,35 @@
 """Integer tables of any order, found and varied by moves that no margin notices.
 
-A move picks two categories of every axis of a missing face and adds and subtracts in turn at their 2 x 2 x ... corners.
-All corners of the grid are paired at once, so one sweep moves, and bounds, every cell.
+Objects
+    grid        a full table of one option over all combinations of categories (`grid.MarginGrid`)
+    face        a set of axes whose margin is published; a *missing* face is a smallest set that none contains
+    move        two categories per axis of a missing face: +1 and -1 in turn at the 2 x 2 x ... corners
+
+Statement
+    A move changes no margin over a face F that does not contain the missing face: along an axis that F sums over, the
+    signs of the corners cancel. All corners are paired at once (categories in random pairs), so one sweep is thousands
+    of moves that share no cell, and the least and most of every cell over single moves follow with it.
+
+    Moves connect the fiber for decomposable margins (Dobra 2003). For others they need not: a walk is a search for
+    tables, and what it does not reach is left to programs.
+
+A first table
+    A real-valued fit is rounded at random; `_correction` adds whole numbers, of any sign, that restore all margins
+    exactly (Moebius inversion over faces); sweeps then move counts back above zero and below their caps (`_repair`).
+
+What callers may rely on
+    * Every table has all published margins. `start` returns one within the caps, or nothing.
+    * Sweeps keep within the caps: moves go as far as the corners have room.
+
+Example
+    Rows of 2 and 2, columns of 2 and 2: from any table the walk shows that a cell can be 0, 1 or 2.
+
+    >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> two = {frozenset({0}): np.full(4, 2), frozenset({1}): np.full(4, 2)}
+    >>> walk = Walk(MarginGrid(codes, (2, 2), tuple(two), two), np.full(4, 9), numpy_generator(1))
+    >>> near = next(walk.sweeps(np.array([1, 1, 1, 1]), 1))
+    >>> near.least.tolist(), near.most.tolist()
+    ([0, 0, 0, 0], [2, 2, 2, 2])
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +57,10 @@ class Neighbours:
 
 
 class Walk:
-    """Moves on a full grid of one option; `high` caps its cells."""
+    """Moves on a full grid of one option; `high` caps its cells.
+
+    `faces` are the missing faces along which there is a move: each of their axes has two categories or more.
+    """
 
     def __init__(self, grid: MarginGrid, high: IntArray, generator: Generator) -> None:
         self.grid, self.shape = grid, grid.shape
@@ -71,6 +102,7 @@ class Walk:
                 current[corner] += sign * step
 
     def _choose(self, up: IntArray, down: IntArray, corners: list[Corner], want: IntArray | None) -> IntArray:
+        """How far every move goes: anywhere on its line at random, or to the end that is wanted."""
         chance = self.generator.random(up.shape)
         if want is None:
             # Uniform on the line of tables that the move allows.
@@ -114,9 +146,11 @@ class Walk:
         return table
 
     def _values(self, face: Face) -> IntArray:
+        """A published margin, given per profile, in the shape of the grid."""
         return self.grid.values[face].reshape(self.shape)
 
     def _others(self, face: Face) -> tuple[int, ...]:
+        """The axes that a face sums over."""
         return tuple(axis for axis in range(len(self.shape)) if axis not in face)
 
     def _margin(self, per_profile: IntArray, face: Face) -> IntArray:
@@ -148,6 +182,7 @@ class Walk:
         return result
 
     def _penalty(self, table: IntArray) -> IntArray:
+        """How far every cell is below zero or above its cap."""
         return np.maximum(-table, 0) + np.maximum(table - self.high, 0)
 
     def _repair(self, table: IntArray, warmth: float) -> None:
@@ -202,8 +237,10 @@ def attain_by_walks(
 
 
 def _upwards(search: Search, own: slice) -> IntArray:
+    """Which counts are wanted higher, for upper ends that are open; lower where only the lower end is."""
     return search.open_above[own].astype(np.int64) - search.open_below[own]
 
 
 def _downwards(search: Search, own: slice) -> IntArray:
+    """Which counts are wanted lower, for lower ends that are open; not where the upper end is open too."""
     return search.open_below[own].astype(np.int64) - 2 * search.open_above[own]

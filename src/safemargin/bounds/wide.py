@@ -1,9 +1,19 @@
 """Integer tables for systems of many slices: an axis of hundreds of categories or more.
 
-Newton's method solves a dense system of all slices, and rounding looks for ways from slice to slice: both grow with the
-square of their number or worse. A linear program over single axes has as few entries as there are profiles. With two
-axes its vertices are integer tables (a transportation polytope), with more they mostly are. Bounds on the counts keep
-every profile within the limits, so one feasible table clears all cells that can be cleared by their shares.
+Why
+    Newton's method solves a dense system of all slices, and rounding looks for ways from slice to slice: both grow with
+    the square of their number or worse. A linear program over single axes has as few entries as there are profiles.
+
+Statement
+    With two axes the constraint matrix is that of a transportation problem, which is totally unimodular (Hoffman and
+    Kruskal 1956): vertices are integer tables. With more axes they mostly are, and a short integer program mends the
+    rest. Bounds on the counts keep every profile within the limits, so one feasible table clears all cells that can be
+    cleared by their shares.
+
+What callers may rely on
+    * A table that `find` returns passed `System.admits`; nothing is returned otherwise.
+    * Programs are limited in nodes, never in seconds, so every run finds the same.
+    * `impossible` is set only if the solver proved that no table satisfies the rows and the box.
 """
 
 from collections.abc import Callable
@@ -34,7 +44,10 @@ class WidePrograms:
         self.impossible = False
 
     def find(self, want: FloatArray) -> IntArray | None:
-        """An integer table that goes as far as possible where `want` points; none if the rows admit none."""
+        """An integer table that goes as far as possible where `want` points; none if the rows admit none.
+
+        First the linear program, whose vertex is often an integer table; then the same program over integers.
+        """
         if self.impossible:
             return None
         form = replace(self.form, cost=-want)
@@ -71,7 +84,11 @@ def attain_within(
     take: Callable[[IntArray], None],
     generator: Generator,
 ) -> None:
-    """Take tables by programs within the limits, or without, each time towards what is still open."""
+    """Take tables by programs within the limits, or without, each time towards what is still open.
+
+    `ends` are the intervals of the variables, `take` adds a table to the task. Stops after a few rounds that clear
+    nothing.
+    """
     programs, stuck = [WidePrograms(system, *ends, box) for box in (within, None)], 0
     for turn in range(EFFORT.wide_programs):
         before = open_cells(checked)

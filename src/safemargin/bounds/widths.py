@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 def attain_widths(
     system: System, search: Search, program: Program, generator: Generator, report: Callable[[], None]
 ) -> None:
-    """Take tables that show open targets, one variable each, to be wide; stops where tables show no more."""
+    """Take tables that show open targets, one variable each, to be wide; stops where tables show no more.
+
+    Each round draws an order of the liftable counts, holds as many of them as `held_together` allows above their least
+    attained value plus `enough`, and solves for any table. A count is wide as soon as some table has it that high.
+    """
     assert search.enough is not None
     if search.unsettled() <= EFFORT.width_few:
         return

@@ -56,7 +56,7 @@ from scipy import linalg, sparse
 from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, one_thread
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, distinct, one_thread
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,22 @@ class SoftmaxDual:
             theta = np.zeros(len(goal)) if start is None else start
             limit = steps or (EFFORT.tilted_steps if rough else EFFORT.newton_steps)
             return _newton(self, base, span, goal, shift, theta, limit, EFFORT.tilted_miss if rough else 0.0)
+
+    def independent(self, counts: FloatArray) -> FloatArray:
+        """The `theta` of a table whose shares are as if axes were independent: where to start with many options.
+
+        `counts` are those of every slice and option, the last one for what is left. Only complete blocks are used.
+        """
+        logits = np.log(counts[:, :-1] + 0.5) - np.log(counts[:, -1:] + 0.5)
+        used = [distinct(block) for block in self.system.blocks if (block >= 0).all()]
+        theta = np.zeros(len(self.rows))
+        for slices in used:
+            overall = counts[slices].sum(axis=0)
+            # The shares of each block times those of the others, over those of everybody once for every block but one.
+            shared = (np.log(overall[:-1] + 0.5) - np.log(overall[-1] + 0.5)) * (len(used) - 1) / len(used)
+            own = np.flatnonzero(np.isin(self.slice_of, slices))
+            theta[own] = (self.weights[own] * (logits[self.slice_of[own]] - shared)).sum(axis=1)
+        return np.where((np.abs(self.weights).sum(axis=1) == 1), theta, 0.0)
 
     def tilted(self, tilt: FloatArray) -> FloatArray:
         """Values to round from, pulled by `tilt`."""

@@ -84,8 +84,12 @@ class Cells:
         return missing
 
 
-class ShownCells:
-    """All cells that a certificate is about, and what the tables taken so far show of them."""
+class WitnessCoverage:
+    """All cells that a certificate is about, and what the tables taken so far show of them.
+
+    `sets` are the sets of axes that are certified, `tables` what is published, `secrets` what must not be inferred.
+    Cells are kept per set (`cells`); a table that is taken can only show more of them.
+    """
 
     def __init__(
         self,
@@ -117,6 +121,11 @@ class ShownCells:
         return row_keys(stacked, [int(column.max(initial=0)) + 1 for column in stacked.T])
 
     def _keys(self, sets: Sequence[Sequence[str]]) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
+        """The cells to look at, as one key per profile: profiles, sets of axes, published groups, and crossings of two
+        tables.
+
+        The single axis of a set comes with it, as categories of a sensitive axis are never contained.
+        """
         codes, sizes = self.system.codes, [len(names) for names in self.system.categories]
         yield row_keys(codes, sizes), ()
         for axes in sets:
@@ -132,6 +141,7 @@ class ShownCells:
                 yield row_keys(both, [int(first.max()) + 1, int(second.max()) + 1]), ()
 
     def _cells(self, key: IntArray, single: tuple[str, ...]) -> Cells:
+        """Cells by their keys, with the limits, and with what is settled before any table."""
         assert self.system.people is not None
         first, cell_of = grouped(key)
         people = np.bincount(cell_of, self.system.people, minlength=len(first)).astype(np.int64)
@@ -194,6 +204,7 @@ class ShownCells:
                     cells.printed[cell, number] = True
 
     def _most(self, people: IntArray) -> IntArray:
+        """The largest count below the ceiling of every secret, in integers: floor(people * ceiling)."""
         most: IntArray = ((people.astype(object)[:, None] * self.over) // self.under).astype(np.int64)
         return most
 

@@ -200,6 +200,11 @@ class Limits:
         return np.array([ceiling <= 1 for ceiling in self.ceilings], dtype=bool)
 
     @cached_property
+    def has_both_ends(self) -> bool:
+        """Whether no column may be known to be too small, or too large."""
+        return bool((self.has_floor & self.has_ceiling).all())
+
+    @cached_property
     def members(self) -> IntArray:
         """Which options (rows) each further set (column) holds: 1 or 0."""
         inside = np.zeros((self.options, len(self.sets)), dtype=np.int64)

@@ -4,23 +4,11 @@ from typing import Any
 
 import typer
 
-from safemargin import guarantees, ui
-from safemargin.guarantees.exact import Holds
-from safemargin.guarantees.verify import Verified
+from safemargin import guarantees
 from safemargin.ui import command, show_with_page
 
 FILE: Any = typer.Argument(help="Guarantee (JSON), or the manifest of a release.")
 DELTA = "Probability with which epsilon may be exceeded."
-
-
-def _show_verdict(result: Verified, as_json: ui.Json = False) -> None:
-    """Print the verdict.
-
-    The exit code is 1 if the guarantee is violated.
-    """
-    ui.print_result(result, as_json)
-    if result.verdict is Holds.VIOLATED:
-        raise typer.Exit(1)
 
 
 COMMANDS = (
@@ -31,14 +19,6 @@ COMMANDS = (
         largest=typer.Option("--largest-stratum", help="Records in the largest stratum that varies."),
         rate="Swap rate, e.g. 0.05 or 1/20.",
         epsilon="Find the two rates with this epsilon.",
-    ),
-    command(
-        guarantees.rates,
-        "guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html",
-        show_with_page,
-        largest=typer.Option("--largest-stratum", help="Records in the largest stratum that varies, several of them."),
-        rates="Swap rates to tabulate.",
-        census="The strata of the 2020 census, had its households been swapped.",
     ),
     command(
         guarantees.convert,
@@ -56,13 +36,6 @@ COMMANDS = (
         second=typer.Argument(help="The other guarantee."),
     ),
     command(
-        guarantees.beside,
-        "guarantee beside swapped/published/guarantee.json release/published/manifest.json",
-        show_with_page,
-        sources=typer.Argument(help="Guarantees (JSON), or manifests of releases."),
-        delta=DELTA,
-    ),
-    command(
         guarantees.compose,
         "guarantee compose first.json second.json --json > both.json",
         sources=typer.Argument(help="Guarantees about the same records."),
@@ -74,26 +47,6 @@ COMMANDS = (
         "guarantee show swapped/published/guarantee.json",
         source=FILE,
         depth="Steps of the derivation to print.",
-    ),
-    command(
-        guarantees.verify,
-        "guarantee verify mechanism.json",
-        _show_verdict,
-        "reading",
-        source=typer.Argument(help="Data sets, laws of the output and the guarantee (JSON)."),
-    ),
-    command(
-        guarantees.budget,
-        "guarantee budget survey.toml --delta 1e-6",
-        source=typer.Argument(help="Scale, levels and queries with their shares (TOML)."),
-        delta=DELTA,
-    ),
-    command(
-        guarantees.census,
-        "guarantee census --person-change stays",
-        show_with_page,
-        delta=DELTA,
-        person_change="What one changed person may do: moves (also to another household) or stays.",
     ),
 )
 

@@ -225,6 +225,8 @@ def rates(
     With `census`, the strata are those of the 2020 census, had its households been swapped.
     """
     chosen = tuple(rate_of(rate) for rate in rates)
+    if not chosen:
+        raise InputError("rates: name at least one")
     if not census:
         return Curves(by_size(largest), chosen)
     strata = [

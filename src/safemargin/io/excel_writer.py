@@ -8,7 +8,7 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape, unescape
+from html import escape, unescape
 
 from safemargin.core import InputError
 
@@ -78,7 +78,8 @@ def _row(values: Sequence[tuple[object, int]]) -> str:
         elif isinstance(value, int) and not isinstance(value, bool):
             cells.append(f'<c s="{style}"><v>{value}</v></c>')
         else:  # an inline text is never run as a formula
-            text = escape(_HIDDEN.sub(lambda found: f"_x{ord(found[0][0]):04X}_{found[0][1:]}", str(value)))
+            hidden = _HIDDEN.sub(lambda found: f"_x{ord(found[0][0]):04X}_{found[0][1:]}", str(value))
+            text = escape(hidden, quote=False)
             kind = f' s="{style}"' if style == BOLD else ""
             cells.append(f'<c{kind} t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>')
     return f"<row>{''.join(cells)}</row>"

@@ -12,9 +12,6 @@ from safemargin.io import axes, check_folder, hierarchies
 from safemargin.samplers import Missed
 from safemargin.ui import command, show_with_page
 
-CONFIDENCE = "How sure the onlooker may be, or the office wants to be."
-SEED = "Random seed of the simulation."
-Programme = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
 Bound = Annotated[int | None, typer.Option("--bound", help="Largest size of the noise, e.g. 5.")]
 Js = Annotated[int, typer.Option("--js", help="No number from 1 to this is printed.")]
@@ -23,23 +20,6 @@ Compatible = Annotated[
 ]
 Given = Annotated[Path | None, typer.Option("--ptable", help="File with a p-table: R, tau-ARGUS, ONS or parts.")]
 Biased = Annotated[bool, typer.Option("--biased", help="Accept a p-table whose noise does not have mean 0.")]
-
-
-def redundancy(
-    programme: Programme,
-    without_spsn: Annotated[
-        bool, typer.Option("--without-spsn", help="The same participants get new noise in every table.")
-    ] = False,
-    limit: Annotated[int, typer.Option(help="Number of statistics to print.")] = 10,
-    as_json: ui.Json = False,
-) -> None:
-    """Count how often every statistic of a programme is represented, the easiest to average first.
-
-    Example: safemargin noise redundancy programme.toml
-    """
-    with ui.notes.status("counting"):
-        result = api.redundancy(programme, same_noise=not without_spsn, limit=limit)
-    ui.print_result(result, as_json)
 
 
 def ptable(
@@ -180,7 +160,6 @@ def _show_beliefs(result: Any, page: ui.Page = None, as_json: ui.Json = False) -
 
 
 COMMANDS = (
-    redundancy,
     command(
         api.plan,
         "noise plan programme.toml --out plan.html",
@@ -252,125 +231,6 @@ COMMANDS = (
         skip=ui.Skip,
         hierarchy=ui.Hierarchy,
         limit="Number of counts to print per attack.",
-    ),
-    command(
-        api.distort,
-        "noise distort areas.csv --count population --name name --epsilon 0.1",
-        show_with_page,
-        "distorting",
-        areas=typer.Argument(help="Areas with their counts, one row each (CSV or Parquet)."),
-        count="Column with the total of an area.",
-        parts="Columns that add up to it, e.g. F,M.",
-        halves="Without --parts: draw two parts of equal chance, as by sex.",
-        printed="Columns with the printed counts, parts first; otherwise noise is drawn.",
-        name="Columns that name an area, e.g. country,name.",
-        epsilon="Epsilon of two-sided geometric noise.",
-        variance="Variance of bounded noise, with --bound.",
-        bound="Bound of the noise, with --variance.",
-        below="Largest size that is studied.",
-        width="Width of a size class.",
-        seed="Random seed.",
-    ),
-    command(
-        api.independence,
-        "noise independence published/table.csv --by sex,age --variance 2 --bound 5",
-        busy="simulating",
-        table=typer.Argument(help="A noised table (tidy) of two or more axes."),
-        axes=ui.By,
-        variance="Variance of bounded noise, with --bound.",
-        bound="Largest size of the noise.",
-        epsilon="Epsilon of two-sided geometric noise.",
-        samples="Number of simulated tables.",
-        seed=SEED,
-        count=ui.Count,
-    ),
-    command(
-        api.average,
-        "noise average --kt2 0.1 --variance 2",
-        kt2="k / t^2; or give --k and --t.",
-        variance="Variance of the noise on one count.",
-        epsilon="Epsilon of Laplace noise, in place of --variance.",
-        k="Noisy counts added up in all.",
-        t="Representations that are averaged.",
-        bound="Largest size of simulated noise.",
-        samples="Number of simulated means; 0 for none.",
-        seed=SEED,
-        within="A mean that is off by less counts as right (xi of Eq. 12).",
-        cells="Counts of a histogram that must all be right.",
-    ),
-    command(
-        api.composition,
-        "noise composition --outputs 2775 --epsilon 1 --delta 1e-9",
-        outputs=typer.Option(min=1, help="Counts or tables that share the epsilon."),
-        epsilon=typer.Option(help="Epsilon of all of them together."),
-        delta="Chance with which the law of the square root may fail.",
-        people="People in the data: delta must be below 1 / people.",
-    ),
-    command(
-        api.variance,
-        "noise variance --kt2 0.0867",
-        kt2="k / t^2: noisy counts added up, over representations squared.",
-        confidence=CONFIDENCE,
-    ),
-    command(
-        api.reveal,
-        "noise reveal --bound 5 --variance 2",
-        bound="Largest size of the noise.",
-        variance="Variance of the noise; uniform noise without it.",
-        parts="Counts that a total adds up.",
-        tuples="Number of such totals that are published.",
-        confidence=CONFIDENCE,
-    ),
-    command(
-        api.exploit,
-        "noise exploit --counts 3,2 --total 11 --bound 2",
-        counts="Noisy counts, e.g. 3,2.",
-        total="Their noisy total.",
-        bound="Largest size of the noise.",
-        zeros="Counts of nobody get no noise: a printed count other than 0 is one of somebody.",
-    ),
-    command(
-        api.truncated,
-        "noise truncated --epsilon 0.5 --bound 12",
-        epsilon="Epsilon of the noise on one count; with --law gaussian, that for which delta is computed.",
-        bound="Bound beyond which noise is drawn again.",
-        delta="Largest delta, in place of --bound.",
-        change="Change of all counts by one person.",
-        law="Law of the noise: geometric, laplace or gaussian.",
-        variance="With --law gaussian: variance of the noise without a bound.",
-        people="People in the data, to say whether delta is above 1 / people.",
-    ),
-    command(
-        api.reconstruct,
-        "noise reconstruct --people 1000000 --confidence 0.99",
-        people="Records.",
-        confidence=CONFIDENCE,
-    ),
-    command(
-        api.utility,
-        "noise utility --areas 37000 --error 20",
-        areas="Small areas whose counts are published.",
-        error="Error that no area may exceed.",
-        confidence=CONFIDENCE,
-    ),
-    command(
-        api.tail,
-        "noise tail --epsilon 0.1 --count 80 --relative 0.5 --counts 11680",
-        epsilon="Epsilon of the noise on one count.",
-        error="Error to exceed.",
-        count="A count, with --relative, in place of --error.",
-        relative="Share of --count to exceed, e.g. 0.5.",
-        counts="Number of counts with such noise.",
-    ),
-    command(
-        api.interval,
-        "noise interval --printed 14 --variance 2 --bound 5",
-        printed="Printed number, or the sum of several.",
-        terms="Noisy counts that were added up.",
-        variance="Variance of bounded noise, with --bound.",
-        bound="Largest size of the noise.",
-        epsilon="Epsilon of two-sided geometric noise, in place of --variance.",
-        confidence="How often the interval must hold the true count.",
     ),
 )
 

@@ -101,6 +101,14 @@ class NoisePlan(ui.Result):
             f"{_one_in(point.disclosed)}."
         )
 
+    def _headline(self) -> ui.Headline:
+        point = self.recommended
+        if point is None:
+            return ui.Headline("unsound", "No noise that was tried protects these tables.")
+        return ui.Headline(
+            "sound", f"Noise of at most {ui.plural(point.bound, 'person')} per count protects these tables."
+        )
+
     def _dropping(self) -> list[str]:
         if self.drop is None:
             return []
@@ -181,6 +189,7 @@ class NoisePlan(ui.Result):
         ]
         return ui.Report(
             title,
+            ui.OnPage(self._headline()),
             first,
             *others,
             ui.OnPage(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from safemargin import checker
-from safemargin.bounds import ShownCells, System, build_system, further_tables
+from safemargin.bounds import System, WitnessCoverage, build_system, further_tables
 from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
 from safemargin.release.decide.possible_tables import only_table
 from safemargin.release.decide.split import slack_of
@@ -84,7 +84,7 @@ def _completed(
     if not secrets:  # of one option, nothing is secret, and nothing has to be shown
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
-    shown = ShownCells(system, publication.tables, sets, secrets, plan.target)
+    shown = WitnessCoverage(system, publication.tables, sets, secrets, plan.target)
     order = _rows_in(carried, system)
     tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []

@@ -255,8 +255,8 @@ def _pass_gate(inputs: Inputs, progress: Progress, command: str, work: float, sa
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         causes, tried = tried_remedies(inputs, draft, partial(draft_of, progress=no_progress, backwards=False), work)
-        earlier = max((len(each.past.earlier) for each in inputs.onlookers if each.past), default=0)
-        most = work / 2 / effort(inputs.table, earlier)  # remedies are worth more than choices that were not asked for
+        pasts = [each.past for each in inputs.onlookers if each.past is not None]
+        most = work / 2 / effort(inputs.table, pasts)  # remedies are worth more than choices that were not asked for
         others = alternatives(draft, project.protect, inputs.target, attempt, most)
         draft = replace(draft, alternatives=others, causes=causes, tried=tried)
     if inputs.book is not None:

@@ -17,7 +17,7 @@ from safemargin.core import (
     onlooker_with_roll,
     protected_margin,
 )
-from safemargin.ui import Document, Grid, Part, Section, Tag, count_range, plural
+from safemargin.ui import Document, Grid, Part, Section, Tag, count_range, kind_words, plural
 
 PARTNERS = 2
 """Partners that are tried per axis, the closest first: each takes a search of its own."""
@@ -116,7 +116,7 @@ def remedy_parts(found: tuple[Remedy, ...], option: str) -> list[Part]:
             remedy.words,
             f"{plural(remedy.categories, 'category')}, {plural(remedy.people, 'person')}",
             count_range(remedy.lower, remedy.upper) + ("" if remedy.option == option else f" ({remedy.option})"),
-            Tag(remedy.verdict, remedy.verdict if remedy.proved else f"{remedy.verdict} (estimate)"),
+            Tag(remedy.verdict, "" if remedy.proved else f"{kind_words(remedy.verdict)} (estimate)"),
         )
         for remedy in found
     ]

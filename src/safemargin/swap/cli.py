@@ -1,4 +1,4 @@
-"""The commands `swap`, `swap-rates` and `simulate`."""
+"""The commands `swap` and `guarantee check`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,25 +8,14 @@ import typer
 from safemargin.core import InputError
 from safemargin.guarantees import Holds
 from safemargin.io import axes, check_folder
-from safemargin.swap.across import simulate_across
 from safemargin.swap.check import WAYS, check as check_swapping
 from safemargin.swap.swap import FORMS, swap as swap_records
-from safemargin.swap.swap_rates import RATES, RUNS, swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
-from safemargin.swap.targeted import simulate_targeted
 from safemargin.ui import Engine, Json, Master, Result, call, note, notes, parse_integers, print_result, progress_bar
 
-DEFAULT_RATES = ",".join(f"{float(share):g}" for share in RATES)
-simulate = typer.Typer(
-    help="Swapping methods with no known privacy guarantee, for comparison.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 File = Annotated[Path, typer.Argument(help="Records (CSV, Parquet or JSON lines).")]
-Out = Annotated[Path, typer.Option("--out", help="New folder; all of it is confidential.")]
 Swapped = Annotated[str, typer.Option("--swap", help="Columns whose values are exchanged, e.g. county,tract.")]
 Match = Annotated[str | None, typer.Option(help="Columns that records must agree on to exchange.")]
-Hold = Annotated[str | None, typer.Option(help="Columns that stay; others are omitted. Default: all.")]
 Unit = Annotated[str, typer.Option(help="What a record is: person, household, ...")]
 Household = Annotated[
     str | None, typer.Option(help="Rows are people: the column that numbers the households they form.")
@@ -87,87 +76,6 @@ def _pairs(texts: list[str]) -> dict[str, str]:
             raise InputError(f"perturb = {text}: give a column and a rate, e.g. race=0.1")
         pairs[name] = rate
     return pairs
-
-
-def swap_rates(
-    file: File,
-    swapped: Swapped,
-    match: Match = None,
-    hold: Hold = None,
-    rates: Annotated[str, typer.Option(help="Swap rates to try.")] = DEFAULT_RATES,
-    runs: Annotated[int, typer.Option(help="Runs at each rate.")] = RUNS,
-    unit: Unit = "person",
-    household: Household = None,
-    imputed: Imputed = None,
-    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with pictures (HTML).")] = None,
-    as_json: Json = False,
-) -> None:
-    """Show what swapping would do to the tables at several rates, and what each guarantees; nothing is published.
-
-    Example: safemargin swap-rates people.parquet --swap county --match state,size --out rates.html
-    """
-    with progress_bar("swapping") as progress:
-        columns = _columns(swapped=swapped, match=match, rates=rates)
-        result = call(try_rates, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
-    print_result(result, as_json, page)
-
-
-@simulate.command()
-def targeted(
-    file: File,
-    folder: Out,
-    geography: Annotated[str, typer.Option(help="Areas from wide to narrow, e.g. state,county,tract,block.")],
-    match: Annotated[str, typer.Option(help="What pairs agree on, e.g. adults,minors,tenure.")],
-    rate: Annotated[str, typer.Option(help="Chance to be selected if nothing is special, e.g. 0.02.")],
-    unique: Annotated[str | None, typer.Option(help="Unique in these columns: always selected.")] = None,
-    within: Annotated[str | None, typer.Option("--unique-in", help="... in this area. Default: the last.")] = None,
-    rare: Annotated[str | None, typer.Option(help="Columns whose values, alone in a block, double the chance.")] = None,
-    small: Annotated[int, typer.Option("--small-block", help="Blocks below this size raise the chance.")] = 10,
-    imputed: Annotated[str | None, typer.Option(help="Column with the share imputed; 1 is never moved.")] = None,
-    most: Annotated[str, typer.Option(help="Largest share of a first area that is selected, e.g. 0.04.")] = "1",
-    hold: Hold = None,
-    unit: Unit = "household",
-    household: Household = None,
-    age: Annotated[str | None, typer.Option(help="With --household: the age, which gives adults and minors.")] = None,
-    file_format: Format = "parquet",
-    as_json: Json = False,
-) -> None:
-    """Swap households at risk in pairs, as far as is public about the 2010 census.
-
-    Example: safemargin simulate targeted homes.csv --geography state,county,block --match size --rate 0.02 --out pairs
-    """
-    check_folder(folder)
-    with progress_bar("swapping") as progress:
-        columns = _columns(geography=geography, match=match, unique=unique, rare=rare)
-        result = call(simulate_targeted, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
-    _write(result, folder, as_json)
-
-
-@simulate.command()
-def across(
-    file: File,
-    folder: Out,
-    swapped: Swapped,
-    match: Annotated[str, typer.Option(help="Columns that records agree on to exchange, e.g. state,size.")],
-    loose: Annotated[str, typer.Option(help="Those of them that need not always agree, e.g. size.")],
-    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.05.")],
-    alpha: Annotated[str, typer.Option(help="Chance that a selected record need not agree, e.g. 0.01.")],
-    hold: Hold = None,
-    unit: Unit = "household",
-    household: Household = None,
-    file_format: Format = "parquet",
-    as_json: Json = False,
-) -> None:
-    """Swap within strata, but with a small probability across them: probabilistic unit matching.
-
-    Example: safemargin simulate across homes.csv --swap county --match state,size --loose size --rate 0.05
-    --alpha 0.01 --out across
-    """
-    check_folder(folder)
-    with progress_bar("swapping") as progress:
-        columns = _columns(swapped=swapped, match=match, loose=loose)
-        result = call(simulate_across, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
-    _write(result, folder, as_json)
 
 
 def _write(result: Result, folder: Path, as_json: bool) -> None:

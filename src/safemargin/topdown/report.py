@@ -6,8 +6,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from safemargin import ui
-from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError, LevelError, SizeError
+from safemargin.topdown.accuracy import (
+    CELLS,
+    INTEGER,
+    PEOPLE,
+    TWO_SIDED,
+    Accuracy,
+    ExpectedError,
+    LevelError,
+    SizeError,
+)
 from safemargin.topdown.design import Design
+from safemargin.topdown.plain_words import off_by, one_person
 from safemargin.topdown.risk import RiskComparison
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
@@ -96,6 +106,7 @@ class TopDownRelease(ui.Result):
             levels.append(ui.Section(f"Root mean square error: {kind}", ui.Grid(("level", *columns), rows, wide=True)))
         return ui.Report(
             self.title,
+            ui.Paragraph(f"{off_by(_by_level(accuracy))} {one_person(guarantee)}", "strong"),
             _scope(design),
             _guarantee_text(guarantee),
             ui.OnPage(
@@ -146,8 +157,13 @@ class TopDownPlan(ui.Result):
             for e in self.queries
             if e.noise is not None and e.standard_error == 0
         ]
+        totals = [(e.level, round(e.standard_error, 6)) for e in self.queries if e.query == TOTAL]
         return ui.Report(
-            "TopDown plan", _guarantee_text(self.guarantee), ui.Grid(PLAN_COLUMNS, rows, wide=True), *wasted
+            "TopDown plan",
+            ui.Paragraph(f"{off_by(totals)} {one_person(self.guarantee)}", "strong"),
+            _guarantee_text(self.guarantee),
+            ui.Grid(PLAN_COLUMNS, rows, wide=True),
+            *wasted,
         )
 
 
@@ -282,6 +298,16 @@ def _guarantee_text(guarantee: GuaranteeSummary) -> str:
         f"losses of all counts), for {guarantee['neighbours']}. Exact: "
         f"{'; '.join(_texts(guarantee, 'invariants'))}.{both}"
     )
+
+
+TOTAL = "total"
+"""The query for the number of people of an area."""
+
+
+def _by_level(accuracy: Accuracy) -> list[tuple[str, float]]:
+    """Errors of the numbers of people that are published, by level."""
+    found = [error for error in accuracy.levels if error.counts == PEOPLE and error.method == INTEGER]
+    return [(error.level, error.rmse) for error in found]
 
 
 def _texts(guarantee: GuaranteeSummary, key: str) -> list[str]:

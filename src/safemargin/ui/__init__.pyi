@@ -65,6 +65,7 @@ from .formatting import (
     count_range as count_range,
     describe_onlooker as describe_onlooker,
     exact_percent as exact_percent,
+    kind_words as kind_words,
     list_values as list_values,
     named_cell_label as named_cell_label,
     percent as percent,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safemargin.ui.counts import CountTable
+from safemargin.ui.formatting import kind_words
 from safemargin.ui.plans import AxisStrips, ChoiceBars, Remedies
 from safemargin.ui.results import Coverage, DotPlot, Downloads, Protection, ResultBar
 
@@ -39,7 +40,7 @@ class Tag:
     hint: str = ""
 
     def __str__(self) -> str:
-        return self.text or self.kind
+        return self.text or kind_words(self.kind)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from safemargin.ui.formatting import kind_words
+
 EXACT, EXPOSED = "exact", "exposed"
 JOINED = " | "
 """Between the categories of a merged group."""
@@ -28,8 +30,8 @@ STATUS = {
     "primary": CountStatus("P", "primary suppressed", "hatch"),
     "secondary": CountStatus("S", "secondary suppressed", "hatch2"),
     "range": CountStatus("R", "published as a range", "hatch2"),
-    "interval": CountStatus("", "cannot be inferred", "is-open"),
-    "within": CountStatus("✓", "within the limits", "is-within"),
+    "interval": CountStatus("", kind_words("interval"), "is-open"),
+    "within": CountStatus("✓", kind_words("within"), "is-within"),
     EXPOSED: CountStatus("!", "could be inferred", "is-exposed"),
 }
 """Every status, in the order of the legend."""

@@ -81,6 +81,24 @@ def band_label(label: str) -> str:
     return f"{first['low']}{last['over']}" if highs[-1] is None else f"{first['low']}-{highs[-1]}"
 
 
+KIND_WORDS = {
+    "open": "cannot be inferred",
+    "interval": "cannot be inferred",
+    "contained": "within the limits",
+    "within": "within the limits",
+}
+"""What pages and terminals call a verdict or a status, where that is not its name in files."""
+
+
+def kind_words(kind: str) -> str:
+    """A verdict or a status in the words that every page uses for it.
+
+    >>> kind_words("open"), kind_words("disclosed")
+    ('cannot be inferred', 'disclosed')
+    """
+    return KIND_WORDS.get(kind, kind)
+
+
 def short_number(value: float) -> str:
     """A measured amount in three digits.
 

@@ -30,7 +30,7 @@ from safemargin.ui.blocks import (
 from safemargin.ui.charts import to_svg
 from safemargin.ui.count_cells import count_foot, count_rows, heading
 from safemargin.ui.counts import STATUS, share_text
-from safemargin.ui.formatting import percent
+from safemargin.ui.formatting import kind_words, percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -128,7 +128,7 @@ def templates(package: str = "safemargin.ui") -> "Environment":
     made.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
     made.globals |= {"statuses": STATUS}
     made.filters |= {"heading": heading, "count_rows": count_rows, "count_foot": count_foot}
-    made.filters |= {"percent": percent, "share": share_text, "tick": _tick}
+    made.filters |= {"kind_words": kind_words, "percent": percent, "share": share_text, "tick": _tick}
     made.filters |= {"blocks": render_blocks, "cell": _cell, "draw": _draw, "squares": _squares}
     return made
 

@@ -10,6 +10,7 @@ import numpy as np
 from safemargin import ui
 from safemargin.voting.chances import OutcomeDistribution, Worst
 from safemargin.voting.election import Election, Ranking, ranking_text
+from safemargin.voting.plain_words import one_vote
 from safemargin.voting.trails import TrailSum
 
 MAX_SLACK = 1e-6
@@ -179,6 +180,7 @@ class OutcomePrivacy(ui.Result):
         rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
         return ui.Report(
             f"How private is the outcome? {self.rule}, {self.voters:,} voters",
+            ui.Paragraph(one_vote(self.epsilon, self.delta if self.exact else self.interval[1]), "strong"),
             self.words,
             ui.Paragraph(f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "strong"),
             None if self.exact else ui.Paragraph(f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "warning"),

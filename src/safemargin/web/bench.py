@@ -68,6 +68,12 @@ class Bench:
         job = self.jobs.start(arguments, self.place.folder, title, link, store=self.store, **more)
         return f"job?id={job.number}"
 
+    def new_page(self) -> Path:
+        """Where a command may write a page for this workbench alone."""
+        folder = self.uploads.parent / "pages"
+        folder.mkdir(0o700, exist_ok=True)
+        return folder / f"{len(list(folder.iterdir())) + 1}-{len(self.jobs.jobs) + 1}.html"
+
     def shown(self, path: Path | str) -> str:
         """A path as commands in the folder of the project name it."""
         path = Path(path)

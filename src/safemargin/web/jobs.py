@@ -67,6 +67,8 @@ class Job:
     store: Path | None = None
     """The private folder of the project that it belongs to; none where no project is open."""
     moment: float = field(default_factory=time.time)
+    page: Path | None = None
+    """Where the command also writes its page, for this workbench alone."""
     steps: list[tuple[str, float]] = field(default_factory=list)
     """What it did so far, each with the seconds after which that began."""
     seen: bool = False
@@ -216,7 +218,8 @@ class Jobs:
         )
         assert process.stdin is not None
         with suppress(BrokenPipeError), process.stdin:  # a process that has ended says so by its exit code
-            process.stdin.write(json.dumps([*job.arguments, "--json"]) + "\n")
+            more = [] if job.page is None or "--out" in job.arguments else ["--out", str(job.page)]
+            process.stdin.write(json.dumps([*job.arguments, *more, "--json"]) + "\n")
         return process
 
     def _follow(self, job: Job, process: subprocess.Popen[str], printed: IO[str]) -> None:

@@ -125,7 +125,7 @@ def test_terminal(width: int) -> None:
 
 
 def test_dp_stands_apart_with_its_epsilon_in_words() -> None:
-    text = COMPARISON.to_text(80)
+    text = COMPARISON.to_text(80).partition("What is kept, and who is exposed")[2]
     kept, apart = text.split("Differential privacy, global and local")[:2]
     apart = " ".join(apart.partition("What onlookers can infer")[0].split())
     assert EXACT.method in kept and REFUSED.method in kept and NOISY.method not in kept

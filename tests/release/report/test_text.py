@@ -36,7 +36,7 @@ def test_exposure_starts_with_the_worst(broken_story) -> None:
     text = exposure_text(findings.exposure, findings.target, limit=3)
     disclosed = findings.exposure.tallied(findings.target)["disclosed"]
     assert disclosed > 0 and f"{disclosed} disclosed" in text and "7,997 more are not shown" in text
-    assert text.count("disclosed") == 4 and text.count("open") == 1
+    assert text.count("disclosed") == 4 and " ".join(text.split()).count("cannot be inferred") == 1
     assert text.startswith("census analyst: knows how many people each group has")
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from safemargin.core import Guarantee, Target
 from safemargin.guarantees import COLUMNS, document as guarantee_document, side_by_side
+from safemargin.release.compare.verdict import verdict
 from safemargin.ui import (
     FAMILY_COLOURS,
     FAMILY_SHAPES,
@@ -24,6 +25,7 @@ from safemargin.ui import (
     Section,
     Spec,
     Tag,
+    kind_words,
     percent,
     plural,
     short_number,
@@ -173,6 +175,7 @@ class Comparison(Result):
         ]
         return Report(
             f"{self.title}: ways to publish",
+            verdict(self.methods),
             _scope(self),
             *(Paragraph(note, "warning") for note in self.notes),
             Section(
@@ -268,7 +271,7 @@ GUARANTEE_WORDS = (
     "has no guarantee about odds."
 )
 
-LEARNT = ("method", "onlooker", "disclosed", "open", "contained", "people exposed", "believed")
+LEARNT = ("method", "onlooker", *map(kind_words, ("disclosed", "open", "contained")), "people exposed", "believed")
 BELIEVED = (
     "Believed: the largest probability that a category is beyond a limit, for somebody who takes all counts as equally "
     "probable beforehand and reads the first draw (rounded up)."

@@ -8,6 +8,7 @@ must be outside the strict limits; the guard band leaves answers within the targ
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -79,28 +80,62 @@ def next_cover(sizes: IntArray, people: int) -> int:
     return min(int(np.searchsorted(sizes * PART, people)), len(sizes) - 1)
 
 
+@dataclass(frozen=True, eq=False)
+class GroupEnds:
+    """The ends of every group (row) and column of options, worked out once for all explanations of one block.
+
+    `least` and `most` are those of the target, `strict_least` and `strict_most` of decisions, `rest_least` and
+    `rest_most` those of decisions for everybody but the group; `spare` is how much narrower than the target a count is.
+    """
+
+    least: IntArray
+    most: IntArray
+    strict_least: IntArray
+    strict_most: IntArray
+    rest_least: IntArray
+    rest_most: IntArray
+    spare: IntArray
+
+    @classmethod
+    def of(cls, people: IntArray, limits: Limits) -> "GroupEnds":
+        """The ends of groups of so many people."""
+        strict, rest = limits.strict, int(people.sum()) - people
+        return cls(
+            limits.least(people),
+            limits.most(people),
+            strict.least(people),
+            strict.most(people),
+            strict.least(rest),
+            strict.most(rest),
+            np.maximum(limits.tolerance(people), 0),
+        )
+
+
 def explanations(people: IntArray, pool: IntArray, limits: Limits) -> Iterator[IntArray]:
     """Counts per suppressed group and option, the last one for no listed answer, for which the rule suppresses them.
 
     Only `people` and what the groups add up to (`pool`) are used. All groups but a few covers are in the guard band
     between the strict limits and those of the target, on one side of one option, or on both sides without any cover.
     """
+    if (people < limits.kappa).any():
+        return  # nothing is within the target
     sets, sums = list(_cover_sets(people)), limits.columns(pool[: limits.options])
+    ends = GroupEnds.of(people, limits)
     for option in np.argsort(-sums, kind="stable").tolist():
         if limits.unchosen and limits.unchosen[option]:
             continue
         for high in (True, False):
             for covers in sets if (limits.has_ceiling if high else limits.has_floor)[option] else ():
-                chosen = _one_side(people, int(sums[option]), option, high, covers, limits)
+                chosen = _one_side(people, int(sums[option]), option, high, covers, ends)
                 if (
                     chosen is not None
-                    and (rows := _completed(people, pool, option, chosen, covers, limits)) is not None
+                    and (rows := _completed(people, pool, option, chosen, covers, limits, ends)) is not None
                 ):
                     yield rows
         if not (limits.has_floor & limits.has_ceiling)[option]:
             continue
-        chosen = _both_sides(people, int(sums[option]), option, limits)
-        if chosen is not None and (rows := _completed(people, pool, option, chosen, (), limits)) is not None:
+        chosen = _both_sides(people, int(sums[option]), option, ends)
+        if chosen is not None and (rows := _completed(people, pool, option, chosen, (), limits, ends)) is not None:
             yield rows
 
 
@@ -125,27 +160,16 @@ def _cover_sets(people: IntArray) -> Iterator[tuple[int, ...]]:
 
 
 def _one_side(
-    people: IntArray, total: int, option: int, high: bool, covers: tuple[int, ...], limits: Limits
+    people: IntArray, total: int, option: int, high: bool, covers: tuple[int, ...], ends: GroupEnds
 ) -> IntArray | None:
     """Counts of one option: all but the covers just outside its strict limit, and within only with the last cover."""
-    strict, last = limits.strict, covers[-1]
-    spare = np.maximum(limits.tolerance(people), 0)
-    inner, outer, floor = (
-        strict.most(people)[:, option],
-        limits.most(people)[:, option],
-        strict.least(people)[:, option],
-    )
-    rest = int(people.sum()) - int(people[last])
+    last, spare = covers[-1], ends.spare
+    inner, outer, floor = ends.strict_most[:, option], ends.most[:, option], ends.strict_least[:, option]
+    without = int(ends.rest_most[last, option])
     if not high:  # the same with those who did not choose it
         total = int(people.sum()) - total
-        inner, outer, floor = (
-            people - strict.least(people)[:, option],
-            people - limits.least(people)[:, option],
-            people - inner,
-        )
-        without = rest - int(strict.least(np.array([rest]))[0, option])
-    else:
-        without = int(strict.most(np.array([rest]))[0, option])
+        inner, outer, floor = people - floor, people - ends.least[:, option], people - inner
+        without = int(people.sum()) - int(people[last]) - int(ends.rest_least[last, option])
     counts = inner.copy()
     bad = np.setdiff1d(np.arange(len(people)), covers)
     counts[bad] = inner[bad] + 1
@@ -174,11 +198,10 @@ def dealt_up_to(amount: int, room: IntArray) -> IntArray | None:
     return shares
 
 
-def _both_sides(people: IntArray, total: int, option: int, limits: Limits) -> IntArray | None:
+def _both_sides(people: IntArray, total: int, option: int, ends: GroupEnds) -> IntArray | None:
     """Counts of one option, each just outside one of its strict limits: some groups high, others low."""
-    strict, spare = limits.strict, np.maximum(limits.tolerance(people), 0)
-    high, low = strict.most(people)[:, option] + 1, strict.least(people)[:, option] - 1
-    up, down = limits.most(people)[:, option] - spare - high, low - limits.least(people)[:, option] - spare
+    high, low = ends.strict_most[:, option] + 1, ends.strict_least[:, option] - 1
+    up, down = ends.most[:, option] - ends.spare - high, low - ends.least[:, option] - ends.spare
     if (up < 0).any() or (down < 0).any():
         return None
     counts = low.copy()
@@ -194,7 +217,13 @@ def _both_sides(people: IntArray, total: int, option: int, limits: Limits) -> In
 
 
 def _completed(
-    people: IntArray, pool: IntArray, option: int, chosen: IntArray, covers: tuple[int, ...], limits: Limits
+    people: IntArray,
+    pool: IntArray,
+    option: int,
+    chosen: IntArray,
+    covers: tuple[int, ...],
+    limits: Limits,
+    ends: GroupEnds,
 ) -> IntArray | None:
     """The counts of all options, if every group is within the target, the covers within the strict limits."""
     inside = [option] if option < limits.options else list(limits.sets[option - limits.options])
@@ -203,12 +232,12 @@ def _completed(
     rows[:, inside] = dealt(pool[inside], chosen)
     if others:
         rows[:, others] = dealt(pool[others], people - chosen)
-    listed, spare = rows[:, : limits.options], np.maximum(limits.tolerance(people), 0)[:, None]
+    listed, spare = rows[:, : limits.options], ends.spare[:, None]
     counts = limits.columns(listed)
     judged = ~np.array(limits.unchosen or (False,) * counts.shape[1])
-    within = (counts >= limits.least(people) + spare) & (counts <= limits.most(people) - spare)
+    within = (counts >= ends.least + spare) & (counts <= ends.most - spare)
     within &= (counts == 0) | (counts > limits.few(people) + spare)
-    if not within[:, judged].all() or (people < limits.kappa).any():
+    if not within[:, judged].all():
         return None
     taken = list(covers)
     return rows if is_regular(listed[taken], people[taken], limits.strict).all() else None

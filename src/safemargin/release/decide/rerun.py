@@ -10,6 +10,7 @@ tables with the same sums, and the certificate is about them (docs/decide.md has
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -161,9 +162,14 @@ class ExplanationSearch:
             return [[] for _ in self.blocks]
 
     def _ranked(self) -> list[list[CounterfactualCause]]:
+        """Per block its reasons; where some block has none, nothing explains the release, and one of each will do."""
+        found = [self._triggers(axis, block) for axis, block in self.blocks]
+        first = [list(islice(triggers, 1)) for triggers in found]
+        if not all(first):
+            return first
         return [
-            sorted(self._triggers(axis, block), key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
-            for axis, block in self.blocks
+            sorted([*one, *more], key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
+            for one, more in zip(first, found, strict=True)
         ]
 
     def trials(self) -> "Iterator[MadeAnswers]":

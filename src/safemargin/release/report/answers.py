@@ -189,7 +189,7 @@ def _exposed(context: ReportContext) -> tuple[str, str, str]:
 
 
 def _exposed_by_size(context: ReportContext) -> tuple[str, str, str]:
-    question = "Who would be exposed if you published everything?"
+    question = "Who would be exposed if every table asked for were exact?"
     seen = context.exposed
     if context.total_exposes:
         return question, f"Everybody ({plural(context.people, 'person')})", TOTAL_EXPOSES

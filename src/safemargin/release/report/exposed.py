@@ -15,7 +15,7 @@ EXPECTED, MANY = 10, 0.2
 """How many people of a group would give an answer by its share of all people, where nobody does (by chance: e^-10), and
 the share of the groups of an axis in which that happens before a hint is shown."""
 ONLY = "only"
-KINDS = {"exposed": "exposed if published exactly", "within": "within limits"}
+KINDS = {"exposed": "exposed if published exactly", "within": "within the limits"}
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def questions_answers(context: ReportContext, pairs: Pairs, shares: tuple[int, i
             f"{percent(exact / every) if every else 'All'} of the results are exact; the others are merged or not "
             "published.",
         ),
-        ("Who would be exposed if you published everything?", *_exposed(pairs)),
+        ("Who would be exposed if every table asked for were exact?", *_exposed(pairs)),
     ]
 
 

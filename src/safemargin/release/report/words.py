@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from safemargin.core import Target
 from safemargin.release.plan import TOO_SMALL, Action, Certificate, Decision, Plan
-from safemargin.ui import exact_percent, plural
+from safemargin.ui import exact_percent, kind_words, plural
 
 WITNESSES = "integer witness tables"
 """The method of certificates that is said in plainer words."""
@@ -100,8 +100,8 @@ def glossary_words(target: Target) -> dict[str, str]:
         + ".",
         "onlooker": ONLOOKER,
         "interval": INTERVAL,
-        "contained": CONTAINED,
-        "open": OPEN,
+        kind_words("contained"): CONTAINED,
+        kind_words("open"): OPEN,
         "disclosed": DISCLOSED,
         f"beta = {target.beta:g}": f"The limits: no share may be forced below {low} or above {high}. {MANY_OPTIONS}",
         f"guard = {target.band:g}": GUARD,

@@ -10,6 +10,7 @@ from safemargin.ui import Part
 from safemargin.web.bench import Bench, Given, Screen, command
 from safemargin.web.place import PastRun
 from safemargin.web.screens.check import audit_parts
+from safemargin.web.shown import tables_in_page
 
 FORMATS = (".csv", ".parquet")
 ROLL = f"{CONFIDENTIAL}/roll.csv"
@@ -30,6 +31,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "has_roll": (run.folder / ROLL).is_file(),
         "job": job,
         "parts": parts,
+        "tables": [] if job is None or job.page is None else tables_in_page(job.page),
         "facts_head": ",".join([*list(bench.place.load().axes)[:2], "option", "count"]),
         "typed_words": command(*_arguments(bench, run, True, None)),
     }
@@ -58,7 +60,7 @@ def attack(bench: Bench, given: Given) -> str:
     text = given.get("facts", "").strip()
     facts = bench.keep("facts.csv", ("\n".join(text.splitlines()) + "\n").encode()) if text else None
     arguments = _arguments(bench, run, given.get("knows") == "roll", facts)
-    return bench.run(arguments, "The attack", f"attack?run={run.name}")
+    return bench.run(arguments, "The attack", f"attack?run={run.name}", page=bench.new_page())
 
 
 def _is_there(bench: Bench) -> bool:

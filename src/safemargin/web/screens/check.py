@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from safemargin import ui
 from safemargin.audit.small import SMALLEST
 from safemargin.core import InputError, SafemarginError
-from safemargin.io import read_tables
+from safemargin.io import CONFIDENTIAL, read_tables
 from safemargin.web.bench import Bench, Given, Screen
+from safemargin.web.shown import tables_in_page
 
 FIELDS = ("path", "roll", "count", "by", "option", "answers", "totals", "suppressed", "rounded", "sheet")
 """What the form says: files, and then options of `audit`."""
@@ -32,6 +33,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "title": "Check any table",
         "job": job,
         "kind": kind,
+        "tables": [] if job is None or job.page is None else tables_in_page(job.page),
         "parts": parts,
         "reading": reading_parts(job.document) if job and job.document and kind == "audit" else [],
         "corrections": corrections(job.document) if job and job.document and kind == "audit" else [],
@@ -112,7 +114,7 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
     return [
         verdict,
         ui.Section("Worst cells", grid) if rows else None,
-        ui.Section("Attacks", ui.Grid(("attack", "looked at", "found", "summary"), tried)),
+        ui.Fold("Every attack", ui.Grid(("attack", "looked at", "found", "summary"), tried)),
     ]
 
 
@@ -192,7 +194,7 @@ def audit(bench: Bench, given: Given) -> str:
     first = _estimate(bench.place.folder / path, count or "count", by or None)
     names = {name: given[name] for name in FIELDS if given.get(name, "").strip()}
     link = f"check?{urlencode(names)}"
-    return bench.run(arguments, "The check", link, estimate=first, back=link)
+    return bench.run(arguments, "The check", link, estimate=first, back=link, page=bench.new_page())
 
 
 def suppress(bench: Bench, given: Given) -> str:
@@ -207,7 +209,8 @@ def suppress(bench: Bench, given: Given) -> str:
         value = given.get(name, "").strip()
         arguments += [flag, value] if value and not value.startswith("-") else []
     link = f"check?{urlencode({'path': path})}"
-    return bench.run(arguments, "The suppression", link, back=link)
+    page = bench.place.folder / folder / CONFIDENTIAL / "report.html"
+    return bench.run(arguments, "The suppression", link, back=link, page=page)
 
 
 SCREEN = Screen("check", "Check any table", show, {"audit": audit, "suppress": suppress})

@@ -186,7 +186,7 @@ def _intervals(document: ui.Document) -> ui.Part:
             entry["interval"][0],
             entry["interval"][1],
             f"{ui.count_range(entry['lower'], entry['upper'])} of {entry['people']:,} "
-            f"({ui.percent_range(entry['interval'])}), {entry['verdict']}",
+            f"({ui.percent_range(entry['interval'])}), {ui.kind_words(entry['verdict'])}",
             entry["verdict"],
         )
         for entry in entries
@@ -196,7 +196,7 @@ def _intervals(document: ui.Document) -> ui.Part:
     scale = "share of the people in the cell"
     words = "Shares that somebody cannot exclude, if every axis were published exactly"
     seen = dict.fromkeys(bar.kind for bar in bars)
-    meanings = ui.Points([f"{verdict}: {VERDICT_WORDS[verdict]}" for verdict in seen])
+    meanings = ui.Points([f"{ui.kind_words(verdict)}: {VERDICT_WORDS[verdict]}" for verdict in seen])
     return ui.Section("What could be inferred", ui.Bars(words, bars, ticks, scale), meanings)
 
 
@@ -241,7 +241,7 @@ def _remedies(document: ui.Document) -> ui.Part:
             _change(remedy["axis"], remedy["merged"]),
             f"{ui.plural(remedy['price']['categories'], 'category')}, {ui.plural(remedy['price']['people'], 'person')}",
             ui.count_range(remedy["lower"], remedy["upper"]) + (f" ({remedy['option']})" if remedy["option"] else ""),
-            ui.Tag(remedy["verdict"], remedy["verdict"] if remedy["proved"] else f"{remedy['verdict']} (estimate)"),
+            ui.Tag(remedy["verdict"], "" if remedy["proved"] else f"{ui.kind_words(remedy['verdict'])} (estimate)"),
         )
         for remedy in document["remedies"]
     ]
@@ -281,7 +281,7 @@ def _table(cells: list[ExposedCell], here: Mapping[str, str]) -> ui.Part:
         (
             ui.Link(", ".join(cell.cell.values()), _address(cell.cell, here)),
             cell.people,
-            ui.Tag("exposed") if cell.why else ui.Tag("within", "within limits"),
+            ui.Tag("exposed") if cell.why else ui.Tag("within"),
             cell.why or "-",
         )
         for cell in ordered[:MOST_LISTED]

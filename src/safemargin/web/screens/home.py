@@ -95,7 +95,7 @@ def _estimated(inputs: Inputs, seen: ExposedGroup, question: str, questions: int
     return [
         ("May I publish?", "Not decided yet", "Make a plan: it decides, proves and attacks."),
         ("What is there?", asked + plural(people, "person"), f"Counted by {axes}."),
-        ("Who would be exposed if you published everything?", who, where + why),
+        ("Who would be exposed if every table asked for were exact?", who, where + why),
     ]
 
 

@@ -248,6 +248,7 @@ for (const map of document.querySelectorAll(".tilemap")) {
     shown.forEach((cell, place) => places.set(cell.x + " " + cell.y, place));
     room.style.width = left + columns.length * side + "px";
     room.style.height = top + rows.length * side + "px";
+    frame.style.height = Math.max(160, Math.min(top + rows.length * side + 24, 576, .7 * innerHeight)) + "px";
     cursor = -1;
     status.textContent = shown.length.toLocaleString("en") + " of " + data.cells.length.toLocaleString("en") + " cells shown";
     draw();
