@@ -95,7 +95,6 @@ COMMANDS = {
     "forecast": Struck("forecast plain.toml --draws 2 --out page.html"),
     "lock": Struck("lock 2026.toml --draws 2"),
     "compare": Struck("compare plain.toml --draws 2 --epsilon 1 --out page.html"),
-    "growth": Struck("growth plain.toml --order 1 --out page.html"),
     "suppress": Struck("suppress counts.csv --out out"),
     "suppress with a ledger": Struck("suppress counts.csv --out out --ledger ledger.sqlite --population p --cycle c"),
     "sign --new": Struck("sign --new --key office.key"),
@@ -106,13 +105,6 @@ COMMANDS = {
     "bound": Struck("bound site.csv --export cells.csv --out page.html", good=1),
     "verify": Struck("verify there.json site.csv grade.csv --out page.html"),
     "swap": Struck("swap staff.csv --swap site --match grade --hold answer --rate 0.2 --out out"),
-    "swap-rates": Struck("swap-rates staff.csv --swap site --match grade --rates 0.1 --runs 1 --out page.html"),
-    "simulate across": Struck(
-        "simulate across staff.csv --swap site --match grade,answer --loose answer --rate 0.2 --alpha 0.1 --out out"
-    ),
-    "simulate targeted": Struck(
-        "simulate targeted staff.csv --geography grade,site --match answer --rate 0.2 --unique answer --out out"
-    ),
     "topdown": Struck("topdown census.toml --out out"),
     "topdown --demo": Struck("topdown --demo country --people 200 --blocks 5"),
     "outcome": Struck("outcome --rule borda --candidates 3 --voters 5 --out page.html"),
@@ -125,14 +117,10 @@ COMMANDS = {
         f"noise publish programme.toml --records staff.csv --id person --secret key {PTABLE} --out out"
     ),
     "noise posterior": Struck(f"noise posterior {PTABLE} --prior counts.csv --out page.html"),
-    "noise distort": Struck("noise distort counts.csv --count count --epsilon 0.5 --out page.html"),
     "guarantee swap": Struck("guarantee swap --largest-stratum 10 --epsilon 3 --out page.html"),
-    "guarantee rates": Struck("guarantee rates --largest-stratum 10 --rates 0.1 --out page.html"),
     "guarantee compare": Struck(
         "guarantee compare swapped/published/guarantee.json signed/published/manifest.json --out page.html"
     ),
-    "guarantee beside": Struck("guarantee beside swapped/published/guarantee.json --out page.html"),
-    "guarantee census": Struck("guarantee census --out page.html"),
     "aggregate key": Struck("aggregate key party.key --host localhost"),
     "aggregate key --clients": Struck("aggregate key keys --clients names.csv"),
     "aggregate plan": Struck(
@@ -140,10 +128,6 @@ COMMANDS = {
         "--least 3 --out session.json"
     ),
     "aggregate sum": Struck("aggregate sum bits.csv --tally tally.csv --ledger sums.sqlite --out page.html"),
-    "aggregate views": Struck("aggregate views bits.csv --out page.html"),
-    "aggregate attack": Struck("aggregate attack --bits 2 --trials 2 --out page.html"),
-    "aggregate privacy": Struck("aggregate privacy --bits 1 --clients 3 --weights 4 --curves some.csv --out page.html"),
-    "aggregate structure": Struck("aggregate structure --bits 1 --weights 4 --draws 10 --out page.html"),
     "aggregate rehearse": Struck("aggregate rehearse --clients 3 --bits 1 --one-process --out page.html"),
     "election plan": Struck(f"{PLAN} --out plan.toml"),
     "election init": Struck("election init plan-there.toml box --out box"),

@@ -31,7 +31,7 @@ def _close(party: str, *more: str) -> Turn:
 
 
 TURNS = {
-    "manifest": Turn("election manifest plan.toml --roll roll.csv --parts drop"),
+    "manifest": Turn("election manifest plan.toml --roll roll.csv --parts drop --out manifest.json"),
     "approve": Turn("election approve issuer-1 --manifest manifest.json --into drop"),
     "publish, the board": Turn("election publish board --approvals drop", WITNESSED, ("board", "issuer-1")),
     "letters": Turn(
