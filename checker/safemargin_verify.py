@@ -28,11 +28,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any
 
 MANIFEST, CERTIFICATE, PAGE, SIGNATURE = "manifest.json", "certificate.json", "index.html", "manifest.json.minisig"
-SCHEMA, ROLL, WITNESSES = 2, "roll.csv", "witnesses.json"
+SCHEMA, ROLL, WITNESSES, SUPPRESSED = 2, "roll.csv", "witnesses.json", "suppressed tables"
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
 EXIT_CODES = {HOLDS: 0, FAILS: 1, NOT_CHECKED: 3}
 DEFAULTS: dict[str, Any] = {"beta": Fraction(1, 20), "kappa": 30, "tau": 3}
@@ -40,7 +42,6 @@ COUNTED, STATUSES = ("exact", "merged"), ("exact", "merged", "noised", "suppress
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "\xa0": " "})
 KEYS = "schema kind title target onlookers questions tables checked rule earlier noise slack unproved auditors"
 CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"  # would move a cursor
-DRAWS = {"counted", "not counted"}
 # Bytes of a file, characters of a field, objects within objects; and rows of a table that the page shows.
 LARGEST, LONGEST, DEEPEST, PAGE_ROWS = 2**30, 100_000, 100, 2000
 QUOTE = r"^'(?='*[=+@-])"  # before a label that a spreadsheet would run
@@ -101,7 +102,7 @@ def decoded(name: str, content: bytes) -> str:
     return text
 
 
-def parse_json(name: str, content: bytes) -> Any:
+def parse_json(name: str, content: bytes, free: bool = False) -> Any:
     """A JSON file in which nothing is said twice: of duplicate keys, two programs may read different ones."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -113,9 +114,9 @@ def parse_json(name: str, content: bytes) -> Any:
         raise Finding(f"{name}: has the number {text:.60}")
 
     def integer(text: str) -> int:  # browsers have no larger ones
-        return int(text) if len(text) < 16 else constant(text)
+        return int(text) if len(text) < 16 or free else constant(text)
 
-    text, real = decoded(name, content), float if name == MANIFEST else constant  # others are integers
+    text, real = decoded(name, content), float if name == MANIFEST or free else constant  # others are integers
     try:
         value = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=real, parse_int=integer)
     except (ValueError, RecursionError):
@@ -175,15 +176,12 @@ def numbered(names: Sequence[str]) -> dict[str, int]:
     return {**{f"'{name}": number for name, number in plain.items()}, **plain}
 
 
-def written(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"
-
-
 def fraction(holder: Any, key: str, where: str) -> Fraction:
     """An exact number between 0 and 1, written as `numerator/denominator` in lowest terms."""
     text = member(holder, key, str, where)
     value = Fraction(text) if re.fullmatch(r"[0-9]{1,40}/[1-9][0-9]{0,39}", text) else Fraction(-1)
-    refuse(not 0 <= value <= 1 or written(value) != text, f"{where}: {key}: is no fraction from 0 to 1 in lowest terms")
+    lowest = f"{value.numerator}/{value.denominator}"
+    refuse(not 0 <= value <= 1 or lowest != text, f"{where}: {key}: is no fraction from 0 to 1 in lowest terms")
     return value
 
 
@@ -241,8 +239,7 @@ class Table:  # one published table: which group every category falls in, and wh
             refuse(wrong, f"{where}: {self.name}: {label!r}: is not the name of its categories")
         # What is printed, by question: (groups, option) -> count, or None where there is a gap or noise.
         self.printed: dict[str, dict[tuple[tuple[int, ...], int], int | None]] = {}
-        self.statuses: set[str] = set()
-        known: dict[Any, Any] = {}
+        self.statuses, known = set[str](), dict[Any, Any]()
         result.unchecked += [FORMAT_NOTE.format(name) for name in stated["files"] if not is_read(name)]
         for name in filter(is_read, stated["files"]):
             rows = (parse_csv if name.endswith(".csv") else parse_json)(name, files[name])
@@ -346,8 +343,7 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
                 sums[option] += count or 0
             whole = table.statuses <= set(COUNTED) and bool(printed)  # then it is about everybody
             refuse(whole and sums != question.totals, f"{table.name}: adds up to another total")
-    agree = same(certificate["checked"], checked_sets(certificate, tables))
-    refuse(not agree, f"{CERTIFICATE}: checked: are other sets of axes")
+    refuse(not same(certificate["checked"], checked_sets(certificate, tables)), f"{CERTIFICATE}: checked: are others")
     onlookers, earlier = certificate["onlookers"], only(certificate["earlier"], "cycles held net", CERTIFICATE)
     fields = [[type(each[key]) for key in ("name", "roll", "facts", "earlier")] for each in onlookers]
     clear = all(each == [str, str, bool, bool] for each in fields) and all(len(each) == 4 for each in onlookers)
@@ -362,14 +358,13 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     refuse(min(numbers) < 0 or type(certificate["title"]) is not str, f"{CERTIFICATE}: has a number below 0")
     noise = [only(each, "epsilon posterior omitted", "noise") for each in expect(certificate["noise"], list, "noise")]
     groups = [only(group, "axis group chance secret draw", "noise") for each in noise for group in each["posterior"]]
-    numbers_said = [*(each["epsilon"] for each in noise), *(group["chance"] for group in groups)]
     noised = {(table.axes[0], row[-4]) for table in tables for row in table.rows if row[-1] == "noised"}
     stated = {(group["axis"], group["group"]) for group in groups}
     clear = bool(noised) == any([not texts(each["omitted"], "noise") or bool(stated) for each in noise])
-    clear = clear and all(re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?", text) for text in numbers_said)
-    clear = clear and all(type(group["secret"]) is str for group in groups)
-    wrong = not clear or stated not in (noised, set()) or not {group["draw"] for group in groups} <= DRAWS
-    refuse(wrong, f"{CERTIFICATE}: noise: is not what the tables have")
+    clear = clear and all(re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?", each["epsilon"]) for each in noise)
+    clear = clear and all(re.fullmatch(r"0\.[0-9]{3}|1\.000", each["chance"]) for each in groups)
+    clear = clear and all(type(each["secret"]) is str and each["draw"] in ("counted", "not counted") for each in groups)
+    refuse(not clear or stated not in (noised, set()), f"{CERTIFICATE}: noise: is not what the tables have")
     refuse(statement(certificate) != certificate["statement"], f"{CERTIFICATE}: its statement does not follow from it")
     for name, limit in (("beta", beta), ("kappa", kappa), ("tau", tau)):
         result.warnings += [f"{name} is weaker than its default, {DEFAULTS[name]}."] if limit < DEFAULTS[name] else []
@@ -396,7 +391,7 @@ FORMAT_NOTE = "that {} prints the same as the other formats of its table."
 KEY_NOTE = "who made the files: without a signature and a key, they agree with each other at most."
 KIND_NOTE = "what an onlooker can infer: a folder of kind {} has no certificate of a release."
 FIGURES_NOTE = "that the files of derived figures follow from the tables."
-ALONE_NOTE = "anything: this is no folder; `safemargin verify FILE TABLES` checks intervals (`audit`) and suppression."
+ALONE_NOTE = "what nobody can infer: that needs safemargin_verify_tables.py and safemargin_verify_intervals.py beside."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
 
 
@@ -518,8 +513,7 @@ class Roll:  # people by profile
     def __init__(self, name: str, content: bytes) -> None:
         rows = parse_csv(name, content)
         self.axes = [column for column in (rows[0] if rows else {}) if column != "people"]
-        self.profiles: list[tuple[str, ...]] = []
-        self.people: list[int] = []
+        self.profiles, self.people = list[tuple[str, ...]](), list[int]()
         for row in rows:
             number = row.get("people") or ""
             wrong = not re.fullmatch(r"[0-9]{1,15}", number) or None in row.values()
@@ -545,8 +539,7 @@ class Level:  # cells that part the profiles: `cell_of` every profile, and the p
         numbers: dict[Any, int] = {}
         self.cell_of = [numbers.setdefault(key, len(numbers)) for key in keys]
         self.count, self.printed = len(numbers), list[list[Any]]()
-        self.people = self.added(people)
-        self.sensitive = {numbers[key] for key in never if key in numbers}
+        self.people, self.sensitive = self.added(people), {numbers[key] for key in never if key in numbers}
 
     @cache  # noqa: B019 (levels live as long as the program)
     def alike(self, other: Level) -> Mapping[int, int]:
@@ -656,9 +649,8 @@ class Proof:  # the witnesses of one question, and the check of every cell
         missing, kappa, tau = list[int](), self.target["kappa"], self.target["tau"]
         for options, share, ceiling in self.question.secrets:
             total, (least, most) = sum(self.question.totals[o] for o in options), self._range(level, sums, options)
-            over, under = ceiling.numerator, ceiling.denominator
             for cell, people in enumerate(level.people):
-                low, high, limit = least[cell], most[cell], people * over // under
+                low, high, limit = least[cell], most[cell], people * ceiling.numerator // ceiling.denominator
                 near, never = min(tau, people // 4), cell in level.sensitive
                 inside = low + near <= limit and people >= kappa  # every narrow interval around it is
                 if share in (0, 1) or (low <= limit and (high - low > near or (not never and (low == 0 or inside)))):
@@ -699,8 +691,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
 
 def check_auditors(stated: Any, auditors: Files, questions: list[Question], tables: list[Table], into: Result) -> None:
     """The witnesses in the folder for auditors prove the statement, for somebody who does not know the rule."""
-    manifest = check_hashes(auditors, "auditors/")
-    mark = hashlib.sha256(auditors[MANIFEST]).hexdigest()
+    manifest, mark = check_hashes(auditors, "auditors/"), hashlib.sha256(auditors.get(MANIFEST, b"")).hexdigest()
     refuse(mark != stated["auditors"], "auditors: is not the folder that the certificate commits to")
     salt = member(only({"reason": "", **manifest}, "schema kind salt files reason", MANIFEST), "salt", str, MANIFEST)
     agree = same(manifest, {**manifest, "schema": SCHEMA, "kind": "auditors"}) and re.fullmatch("[0-9a-f]{64}", salt)
@@ -744,14 +735,13 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
 
 def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
     """The page embeds the rows of all tables as data, and shows the same numbers in tables that end with a status."""
-    text, every = decoded(PAGE, page), re.DOTALL
-    data = re.findall(r'<script[^>]*id="tables"[^>]*>(.*?)</script>', text, every)
+    text = decoded(PAGE, page)  # which may have blanks that do not break
+    data = re.findall(r'(?s)<script[^>]*id="tables"[^>]*>(.*?)</script>', text)
     agree = len(data) == 1 and same(parse_json(PAGE, data[0].encode()), {each.name: each.rows for each in tables})
     refuse(not agree, f"{PAGE}: its block of data holds other numbers than the tables")
-    bodies = [re.findall(r"<tr.*?</tr>", body, every) for body in re.findall(r"<table.*?</table>", text, every)]
-    cells_of = [[re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in body] for body in bodies]
-    own = [rows[1:] for rows in cells_of if rows and rows[0][-3:] == ["option", "count", "status"]]
-    shown = [[[cell.replace("\xa0", " ") for cell in row] for row in rows] for rows in own]
+    bodies = [re.findall("(?s)<tr.*?</tr>", each) for each in re.findall("(?s)<table.*?</table>", text)]
+    cells = [[re.findall("<t[dh][^>]*>([^<]*)</t[dh]>", row.replace("\xa0", " ")) for row in body] for body in bodies]
+    shown = [rows[1:] for rows in cells if rows and rows[0][-3:] == ["option", "count", "status"]]
     cells = [[[f"{n:,}" if isinstance(n, int) else n or "" for n in row] for row in t.rows[:PAGE_ROWS]] for t in tables]
     printed = [[[cell.translate(HTML) for cell in row] for row in rows] for rows in cells]
     refuse(shown != printed, f"{PAGE}: shows other numbers than the tables")
@@ -761,10 +751,9 @@ def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
 # 5. The signature: Ed25519 (RFC 8032) in the format of minisign, over the BLAKE2b hash of the manifest.
 PRIME, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
-Point = tuple[int, int, int, int]
 
 
-def _add(p: Point, q: Point) -> Point:
+def _add(p: Any, q: Any) -> Any:
     """The sum of two points of the curve, in extended coordinates (RFC 8032, 5.1.4)."""
     a, b = (p[1] - p[0]) * (q[1] - q[0]) % PRIME, (p[1] + p[0]) * (q[1] + q[0]) % PRIME
     c, d = 2 * p[3] * q[3] * CURVE % PRIME, 2 * p[2] * q[2] % PRIME
@@ -772,12 +761,12 @@ def _add(p: Point, q: Point) -> Point:
     return e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME
 
 
-def _times(number: int, point: Point) -> Point:
+def _times(number: int, point: Any) -> Any:
     rest = _times(number >> 1, _add(point, point)) if number > 1 else (0, 1, 1, 0)
     return _add(rest, point) if number & 1 else rest
 
 
-def _point(encoded: bytes) -> Point | None:
+def _point(encoded: bytes) -> Any:
     """A point from its 32 bytes (RFC 8032, 5.1.3); None if there is no such point."""
     sign, y = divmod(int.from_bytes(encoded, "little"), 2**255)
     square = (y * y - 1) * pow(CURVE * y * y + 1, PRIME - 2, PRIME) % PRIME
@@ -811,12 +800,11 @@ def check_signature(files: Files, key: bytes | None) -> None:
     refuse(public[:2] != b"Ed", "key: is not a public key of minisign")
     refuse(not files.get(SIGNATURE), f"{SIGNATURE}: is missing or empty; nobody has signed {MANIFEST}")
     lines = decoded(SIGNATURE, files[SIGNATURE]).replace("\r\n", "\n").rstrip("\n").split("\n")
-    trusted = "trusted comment: "
-    refuse(len(lines) != 4 or not lines[2].startswith(trusted), f"{SIGNATURE}: is not a signature of minisign")
+    refuse(len(lines) != 4 or lines[2][:17] != "trusted comment: ", f"{SIGNATURE}: is not a signature of minisign")
     mark, whole = _unpacked(SIGNATURE, lines[1], 2 + 8 + 64), _unpacked(SIGNATURE, lines[3], 64)
     refuse(mark[2:10] != public[2:10], f"{SIGNATURE}: was made with another key")
     refuse(mark[:2] != b"ED", f"{SIGNATURE}: signs in the old way of minisign, without a hash; sign again")
-    comment, hashed = lines[2][len(trusted) :], hashlib.blake2b(files[MANIFEST]).digest()
+    comment, hashed = lines[2][17:], hashlib.blake2b(files[MANIFEST]).digest()
     signed = is_signed(public[10:], hashed, mark[10:]) and is_signed(public[10:], mark[10:] + comment.encode(), whole)
     refuse(not signed, f"{SIGNATURE}: does not sign {MANIFEST} as it is; one of them was changed")
 
@@ -827,7 +815,15 @@ def _unpacked(name: str, line: str, length: int) -> bytes:
     return base64.b64decode(line)
 
 
-def check(files: Files, auditors: Files | None = None, key: bytes | None = None, roll: bytes | None = None) -> Result:
+def beside() -> Any:
+    """The file beside this one that checks suppression and finds what checks intervals, if it is there."""
+    name = "safemargin_verify" if __name__ == "__main__" else __name__
+    sys.modules.setdefault(name, sys.modules[__name__])  # which it uses
+    sys.path += [os.path.dirname(os.path.abspath(__file__))] if __name__ == "__main__" else []
+    return import_module(f"{name}_tables") if find_spec(f"{name}_tables") else None
+
+
+def check(files: Files, auditors: Any = None, key: Any = None, roll: Any = None, more: Any = None) -> Result:
     """Check a published folder, with the folder for auditors if it is at hand; both as bytes by file name."""
     result = Result()
     try:
@@ -836,8 +832,11 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
         result.unchecked += [KEY_NOTE] if key is None else []
         check_signature(files, key)
         if same(manifest.get("schema"), 1) and isinstance(kind, str) and kind != "release":  # of another command
-            result.unchecked.append(KIND_NOTE.format(quoted([kind])))
-            return result
+            note = ALONE_NOTE if kind == SUPPRESSED and CERTIFICATE in files else KIND_NOTE.format(quoted([kind]))
+            tables = beside() if note == ALONE_NOTE else None
+            result.unchecked += [] if tables else [note]
+            return tables.check_folder(manifest, files, more or {}, result) if tables else result
+        refuse(more, "a release is checked as a whole: give its published folder, and no further files")
         certificate = check_files(files, manifest)
         questions, tables = check_certificate(certificate, files, result)
         check_page(files[PAGE], tables, result)
@@ -868,7 +867,8 @@ def check(files: Files, auditors: Files | None = None, key: bytes | None = None,
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Check the certificate of a safemargin release.")
-    parser.add_argument("published", help="folder `published` of a release, or one certificate")
+    parser.add_argument("published", help="folder `published`, or a certificate of intervals or of suppression")
+    parser.add_argument("files", nargs="*", help="files that such a certificate is about, or folders with them")
     parser.add_argument("--auditors", help="folder `auditors` of the release")
     parser.add_argument("--roll", help="your own roll (CSV), to be compared with the one in the folder for auditors")
     parser.add_argument("--key", help="public key (minisign) with which the manifest must be signed")
@@ -880,9 +880,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         inside = os.path.join(said.published, "published")
         if os.path.isdir(inside) and not os.path.exists(os.path.join(said.published, MANIFEST)):
             parser.error(f"{said.published}: is the whole folder of the office; give {inside}")
-        if os.path.isfile(said.published):
-            result = Result()
-            result.unchecked.append(ALONE_NOTE)
+        if said.files or os.path.isfile(said.published):
+            result = beside().check_given(said.published, said.files, key) if beside() else Result()
+            result.unchecked += [] if beside() else [ALONE_NOTE]
         else:
             auditors = read_folder(said.auditors) if said.auditors else None
             result = check(read_folder(said.published), auditors, key, roll)

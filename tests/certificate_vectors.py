@@ -346,6 +346,8 @@ def others(value: Any, rng: random.Random) -> Any:
         return rng.choice([f"{value} ", f"x{value}", "" if value else "y", None, 1, "\ud800", ...])
     if isinstance(value, list):
         return rng.choice([value[:-1], [*value, *value[-1:]], None, {}] if value else [["x"], None, {}])
+    if isinstance(value, float):
+        return rng.choice([value * 2, -value, int(value), str(value), None, ...])
     return rng.choice([{}, None, [], {**(value or {}), "more": 1}] if value else [{"x": 1}, None, []])
 
 

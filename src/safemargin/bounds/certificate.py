@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from safemargin.bounds.verification import KIND, SCHEMA
 from safemargin.core import InputError, Target
@@ -65,6 +65,8 @@ def _paired(value: object) -> object:
     """Pairs of a variable and its count as an object; no variable may be counted twice."""
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         raise ValueError(f"{value!r:.60} is not a list of pairs")
+    if any(type(variable) is not int for variable, _ in value):
+        raise ValueError("a table counts a variable that is no number")
     counts = {str(variable): count for variable, count in value}
     if len(counts) < len(value):
         raise ValueError("a table counts a variable twice")
@@ -78,6 +80,11 @@ def _completed(value: object) -> object:
     end, shown_by = value.get("value"), value["shown_by"]
     if shown_by not in SHOWN_BY or (end is None) != (shown_by == UNLIMITED):
         raise ValueError(f"shown_by {shown_by!r} beside value {end!r}: must be one of {', '.join(SHOWN_BY)}")
+    keys = (
+        {"value", "shown_by"} | (set() if end is None else {"witness"}) | ({"outer"} if shown_by == SEARCH else set())
+    )
+    if set(value) - ({"dual"} if end is not None else set()) != keys:
+        raise ValueError(f"has other keys than an end shown by {shown_by!r}")
     if end is None:
         return {"value": None, "outer": None, "shown_by": UNLIMITED}
     return {**value, "value": end, "outer": value.get("outer") if shown_by == SEARCH else end}
@@ -106,12 +113,17 @@ Numbers = Annotated[dict[int, int], BeforeValidator(_numbered)]
 Counts = Annotated[dict[Natural, Natural], BeforeValidator(_paired)]
 
 
+FORBID = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A file that a certificate speaks about, and how it is read: its columns, axes and skipped rows.
 
     Reading a file in another way gives other rows, so all of this is part of what is certified.
     """
+
+    __pydantic_config__ = FORBID
 
     name: str
     role: Annotated[str, AfterValidator(_known_role)]
@@ -129,6 +141,8 @@ class Dual:
     The sign of a row's multiplier says which of its ends is used; those of people are never negative.
     """
 
+    __pydantic_config__ = FORBID
+
     denominator: Annotated[int, Field(ge=1)] = 1
     rows: Numbers = field(default_factory=dict, hash=False)
     people: Numbers = field(default_factory=dict, hash=False)
@@ -141,6 +155,8 @@ class End:
     `witness` numbers an integer table that attains `value`. Nothing limits an end without a value.
     """
 
+    __pydantic_config__ = FORBID
+
     value: int | None
     outer: int | None
     shown_by: str
@@ -151,6 +167,8 @@ class End:
 @dataclass(frozen=True)
 class Claim:
     """The interval of one cell and option."""
+
+    __pydantic_config__ = FORBID
 
     cell: dict[str, str] = field(hash=False)
     lower: Annotated[End, BeforeValidator(_completed)]
@@ -165,6 +183,8 @@ class IntervalCertificate:
     Variables are numbered `profile * n_free_options + option`, rows as the files give them in the order of
     `sources`. A table holds its counts other than zero by variable.
     """
+
+    __pydantic_config__ = FORBID
 
     sources: Annotated[tuple[SourceFile, ...], Field(validation_alias="files")]
     axes: tuple[str, ...]
@@ -211,10 +231,16 @@ def digest(document: Mapping[str, Any]) -> str:
 
 def parse(document: Mapping[str, Any]) -> IntervalCertificate:
     """The certificate in a document; an error names what is missing or of the wrong kind."""
+    content = {name: value for name, value in document.items() if name not in ("schema", "kind", "sha256")}
     try:  # as JSON: there a list is a tuple and the keys of an object are texts, and nothing else is converted
-        return _CERTIFICATE.validate_json(json.dumps(document), strict=True)
+        found = _CERTIFICATE.validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         raise InputError(_fault(error)) from None
+    for entry in content["files"]:
+        for name in ("count", "option", "by", "skip"):  # which have defaults, and are always written
+            if name not in entry:
+                raise InputError(f"files: has no {name!r}")
+    return found
 
 
 def target_failures(stated: object) -> list[str]:

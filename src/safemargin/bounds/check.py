@@ -20,6 +20,7 @@ Invariants
     * Slack is recomputed from the files: a certificate cannot make intervals wider by claiming more of it.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,7 +71,9 @@ def check_verdicts(
     `evidence` is by the `id` of a claim.
     """
     verdict = stated.verdict or {}
-    if verdict.get("rule") != VERDICT_RULE:
+    if set(verdict) != {"rule", "target", "counts"}:
+        raise Fault("its verdict has other keys than rule, target and counts")
+    if verdict["rule"] != VERDICT_RULE:
         raise Fault("it states another rule for verdicts")
     for failure in target_failures(verdict.get("target")):
         raise Fault(failure)
@@ -85,7 +88,7 @@ def check_verdicts(
     people = _people(system, by_role["roll"], stated.target, cells)
     codes = limits.verdicts(lower, upper, people)[:, : len(order)]
     tally = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
-    if tally != verdict.get("counts"):
+    if json.dumps(tally, sort_keys=True) != json.dumps(verdict.get("counts"), sort_keys=True):  # 0.0 is no count
         raise Fault(f"it counts verdicts as {verdict.get('counts')}, they are {tally}")
     shown = [evidence[id(claim)] for claim in claims]
     outer = np.array([entry.outer for entry in shown], dtype=np.int64).reshape(len(cells), len(order), 2)

@@ -74,11 +74,11 @@ class Verification:
                 yield f"  {_many(self.search, 'end')} not proved by the certificate: a search closed the last gap."
             if self.unlimited:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
-        elif self.kind == SUPPRESSION:
+        elif self.kind == SUPPRESSION and self.tables:
             tables = _many(self.tables, "integer table")
             yield f"{_many(self.cells, 'suppressed count')}, {tables}, all checked:"
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
-        elif self.tables:
+        elif self.kind != SUPPRESSION and self.tables:
             yield f"{_many(self.tables, 'witness table')}: each agrees with the roll and with every published count."
             groups = _many(self.cells, "count")
             yield f"{groups} checked: the tables show each within the limits, or it was known before."

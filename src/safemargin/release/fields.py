@@ -100,7 +100,7 @@ def _target(target: Target) -> Fields:
     for axis, category in sorted(target.sensitive):
         sensitive.setdefault(axis, []).append(category)
     beta = Fraction(target.beta).limit_denominator(10**9)
-    return {"beta": checker.written(beta), "kappa": target.kappa, "tau": target.tau, "sensitive": sensitive}
+    return {"beta": _written(beta), "kappa": target.kappa, "tau": target.tau, "sensitive": sensitive}
 
 
 def _onlooker(onlooker: Onlooker, axes: tuple[str, ...]) -> Fields:
@@ -124,7 +124,7 @@ def _question(table: Table, target: Target) -> Fields:
             continue
         ceiling = 1 - min(beta, (1 - share) / 2)
         names = [options[number] for number in sorted(members)]
-        secrets.append({"options": names, "share": checker.written(share), "ceiling": checker.written(ceiling)})
+        secrets.append({"options": names, "share": _written(share), "ceiling": _written(ceiling)})
     least = dict(target.secrets.least)
     return {"question": "", "options": list(options), "people": people, "secrets": secrets, "least": least}
 
@@ -160,3 +160,8 @@ def _noise(publication: Publication, orders: Mapping[str, tuple[str, ...]]) -> l
         }
         for guarantee, own in zip(publication.guarantees, axes, strict=True)
     ]
+
+
+def _written(value: Fraction) -> str:
+    """A fraction in lowest terms."""
+    return f"{value.numerator}/{value.denominator}"

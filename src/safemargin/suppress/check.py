@@ -30,6 +30,8 @@ from safemargin.suppress.views import coalition_views
 def check_pattern(path: Path, document: Mapping[str, Any], files: Mapping[str, Path]) -> Verification:
     """Whether each suppressed count has values far enough apart in tables that agree with every printed count."""
     try:
+        if missing := {"statement", "rule", "rule_tables"} - document.keys():
+            raise KeyError(min(missing))
         certificate = PatternCertificate.model_validate(document)
         return _check(certificate, PrintedTables(certificate, files))
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
@@ -126,6 +128,8 @@ def _misstated(certificate: PatternCertificate, tables: PrintedTables) -> list[s
     failures = []
     if certificate.statement != PatternCertificate.model_fields["statement"].default:
         failures.append("its statement is not the one that is checked")
+    if not 1 <= certificate.primary[0] <= certificate.primary[1]:
+        failures.append("its primary counts are no range")
     if not tables.new:
         failures.append("it calls every table published before, so it is about no pattern")
     for table in certificate.tables:

@@ -4,22 +4,23 @@
 suppressed cells, so both are confidential; only the tables with their gaps are published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables
 
 # Changes of counts that are not printed, as pairs of a position among them and what is added there.
-Move = tuple[tuple[int, int], ...]
+Move = tuple[tuple[StrictInt, StrictInt], ...]
 Cell = dict[str, str]
+Natural = Annotated[StrictInt, Field(ge=0)]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, extra="forbid")
 
 
 class AxisDocument(_Document):
@@ -38,7 +39,7 @@ class TableDocument(_Document):
     """One table that the certificate is about."""
 
     file: str
-    earlier: bool
+    earlier: StrictBool
     axes: tuple[AxisDocument, ...]
 
 
@@ -58,15 +59,15 @@ class PatternCertificate(_Document):
     counts: tuple[StrictInt, ...]
     changes: tuple[Move, ...]
     primary: tuple[StrictInt, StrictInt]
-    tau: StrictInt
-    insiders: StrictInt
-    protect: StrictInt | None
-    lower_bound: StrictInt
-    extra: StrictInt
+    tau: Natural
+    insiders: Natural
+    protect: Natural | None
+    lower_bound: Natural
+    extra: Natural
     known_in_range: tuple[Cell, ...]
     known_before: tuple[Cell, ...]
     rule: Literal["rerun", "not shown"] = "not shown"
-    rule_tables: StrictInt = 0
+    rule_tables: Natural = 0
 
 
 @dataclass(frozen=True)
@@ -126,19 +127,11 @@ class Pattern:
     def certificate(self, files: Mapping[str, str]) -> dict[str, object]:
         """The document to verify by addition; `files` are the hashes of the files of all tables by name, in order."""
         tables, size = self.tables, len(self.tables.counts)
-        people = tables.people[self.hidden[self.hidden >= size] - size].tolist()
         return PatternCertificate(
             files=dict(files),
-            tables=tuple(
-                TableDocument(
-                    file=file,
-                    earlier=index >= len(tables.tables),
-                    axes=tuple(map(AxisDocument.model_validate, trees)),
-                )
-                for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
-            ),
+            tables=table_documents(tables, files),
             suppressed=self._cells(self.hidden[self.hidden < size]),
-            people=tuple({t.name: t.labels[n] for t, n in zip(tables.trees, row, strict=True)} for row in people),
+            people=people_documents(tables, self.hidden[self.hidden >= size] - size),
             counts=tuple(self.counts.tolist()),
             changes=self.moves,
             primary=self.primary,
@@ -155,3 +148,21 @@ class Pattern:
 
     def _cells(self, ids: IntArray) -> tuple[Cell, ...]:
         return tuple(self.tables.cell(cell_id) for cell_id in ids.tolist())
+
+
+def table_documents(tables: LinkedTables, files: Iterable[str]) -> tuple[TableDocument, ...]:
+    """The axes and sums of all tables, by the names of their files; earlier ones come last."""
+    return tuple(
+        TableDocument(
+            file=file,
+            earlier=index >= len(tables.tables),
+            axes=tuple(map(AxisDocument.model_validate, trees)),
+        )
+        for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
+    )
+
+
+def people_documents(tables: LinkedTables, rows: IntArray) -> tuple[Cell, ...]:
+    """The categories of people behind tables that form a cycle."""
+    nodes = tables.people[rows].tolist()
+    return tuple({t.name: t.labels[n] for t, n in zip(tables.trees, row, strict=True)} for row in nodes)

@@ -126,6 +126,8 @@ def read_earlier(
     labels = [
         [axis.labels[node] for node in nodes] for axis, nodes in zip(combined.trees, combined.nodes.T, strict=True)
     ]
+    if trees is not None and [axis.name for axis in trees] != [axis.name for axis in combined.trees]:
+        raise InputError(f"{path}: its axes are not {', '.join(axis.name for axis in trees)}")
     axes = trees or [cut(axis, set(column)) for axis, column in zip(combined.trees, labels, strict=True)]
     positions, size = cell_positions(axes, labels)
     counts = np.full(size, UNKNOWN, dtype=np.int64)

@@ -27,10 +27,13 @@ from safemargin.io import (
 )
 from safemargin.suppress.coloured import coloured_patterns
 from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.public_proof import PublicProof, prove_in_public
 from safemargin.suppress.recording import SuppressionBook, printed
 from safemargin.suppress.written import WrittenBack, written_back
 
 PATTERN, CERTIFICATE, PAGE = "pattern.csv", f"{CONFIDENTIAL}/certificate.json", "report.html"
+PROOF = "certificate.json"
+"""The certificate beside the published tables, which holds nothing that is not printed."""
 MAX_LISTED = 30
 STATEMENT = "no suppressed count can be inferred to an interval no wider than tau from all printed counts together"
 
@@ -115,11 +118,15 @@ class Suppression(ui.Result):
         texts = {name: pattern_csv(self.pattern, index).encode() for index, name in enumerate(self.names)}
         hashes = {name: hash_bytes(content) for name, content in {**texts, **self.earlier}.items()}
         proof = json.dumps(self.pattern.certificate(hashes), ensure_ascii=False) + "\n"
+        public = self._public.certificate(hashes) if self._public is not None else {"statement": STATEMENT}
         # Nothing about the rerun: whether it was shown depends on counts that are hidden.
-        stated: dict[str, object] = {"kind": "suppressed tables", "statement": STATEMENT, "tau": self.pattern.tau}
+        stated: dict[str, object] = {"kind": "suppressed tables", "statement": public["statement"]}
+        stated["tau"] = self.pattern.tau
         if self.book is not None:
             stated["ledger"] = self.book.chain.document()
         alike = self._back.files
+        if self._public is not None:
+            alike = {**alike, PROOF: (json.dumps(public, ensure_ascii=False) + "\n").encode()}
         listed = {name: hashes[name] for name in texts} | {name: hash_bytes(text) for name, text in alike.items()}
         manifest = manifest_bytes(stated, listed)
         files = {f"{PUBLISHED}/{name}": text for name, text in {**texts, **alike, MANIFEST: manifest}.items()}
@@ -130,6 +137,11 @@ class Suppression(ui.Result):
             entry = self.book.entry(self.pattern, self.names, hash_bytes(manifest))
             record(self.book.path, entry, self.book.chain, len(self.book.entries), folder, files)
         return folder
+
+    @cached_property
+    def _public(self) -> PublicProof | None:
+        """What everybody may hold as a proof; it is found from what is printed."""
+        return prove_in_public(self.pattern)
 
     @cached_property
     def _back(self) -> WrittenBack:

@@ -53,7 +53,7 @@ def changed(name: str) -> str:
 def load(path: Path) -> dict[str, Any]:
     """A certificate or a manifest."""
     document = read_json(path)
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA or type(document["schema"]) is not int:
         raise InputError(f"{path}: is not a certificate with schema {SCHEMA}")
     return document
 

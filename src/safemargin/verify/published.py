@@ -1,14 +1,14 @@
 """Verify the folder of a release: what `safemargin.checker` checks, further formats, and the rule."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safemargin import checker, core, io
-from safemargin.bounds import Verification
+from safemargin.bounds import SUPPRESSION, Verification
 from safemargin.core import InputError
 
 if TYPE_CHECKING:
@@ -20,11 +20,17 @@ RELEASE = "release"
 
 
 def verify_release(
-    folder: Path, auditors: Path | None = None, key: Path | None = None, roll: Path | None = None, rerun: bool = False
+    folder: Path,
+    auditors: Path | None = None,
+    key: Path | None = None,
+    roll: Path | None = None,
+    rerun: bool = False,
+    earlier: Sequence[Path] = (),
 ) -> tuple[Verification, str]:
     """What is found in a published folder, and the strongest statement that was checked.
 
     With the folder for `auditors` the witnesses are added up; with `rerun`, the rule is run on each of them as well.
+    Tables with suppressed counts may have `earlier` ones that their certificate is about, too.
     """
     if rerun and auditors is None:
         raise InputError("rerun: needs the folder for auditors of the release; give it as `auditors`")
@@ -36,11 +42,14 @@ def verify_release(
         return Verification(RELEASE, 0, failures=(str(finding),), is_proved=False), ""
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-    result = checker.check(files, held, key=key_bytes, roll=roll_bytes)
+    more = {path.name: io.read_bytes(path) for path in earlier}
+    result = checker.check(files, held, key=key_bytes, roll=roll_bytes, more=more)
+    is_release = checker.PAGE in files
     found = Verification(
-        RELEASE,
+        RELEASE if is_release else SUPPRESSION,
         result.files,
         cells=result.cells,
+        proved=result.cells if result.is_proved and not is_release else 0,
         tables=result.tables + result.moves,
         failures=tuple(result.failures),
         unchecked=tuple(result.unchecked),
@@ -49,6 +58,8 @@ def verify_release(
     )
     if found.failures or checker.CERTIFICATE not in files:  # swapped records and noisy tables have a manifest only
         return found, ""
+    if not is_release:
+        return found, result.statement
     certificate = json.loads(files[checker.CERTIFICATE])
     found = _with_figures(_with_other_formats(found, certificate, files), certificate, files)
     if rerun and held is not None and not found.failures:

@@ -76,7 +76,8 @@ def verify(
 ) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
-    Of a release, `certificate` is the published folder. With the folder for `auditors`, its witness tables are checked
+    Of a release, and of tables with suppressed counts, `certificate` is the published folder; `files` are then tables
+    that were published before. With the folder for `auditors`, its witness tables are checked
     against what it publishes; with `rerun`, the rule is run on each of them; with a public `key` of minisign, its
     manifest must be signed with it; a `roll` of one's own must be the one that auditors got.
 
@@ -88,11 +89,13 @@ def verify(
     folder = _release_folder(path)
     if folder is not None:
         rolls = _paths(roll)
-        if any(file.resolve() != folder.resolve() for file in _paths(files)) or len(rolls) > 1 or _paths(facts):
+        others = [file for file in _paths(files) if file.resolve() != folder.resolve()]
+        if (others and (folder / PAGE).exists()) or len(rolls) > 1 or _paths(facts):
             raise InputError(f"{folder}: a release is verified as a whole: give its published folder, and nothing else")
         given_auditors = None if auditors is None else Path(auditors)
         own = rolls[0] if rolls else None
-        checked, statement = verify_release(folder, given_auditors, None if key is None else Path(key), own, rerun)
+        public_key = None if key is None else Path(key)
+        checked, statement = verify_release(folder, given_auditors, public_key, own, rerun, others)
         return CertificateCheck(**vars(checked), statement=statement, origin=_origin(folder / "certificate.json"))
     document = load(path)
     given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
@@ -144,12 +147,12 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     checked = {str(name): given.find(str(name), "table") for name in files}
     failures = [changed(name) for name, file in checked.items() if io.hash_file(file) != files[name]]
-    failures += given.unreferenced({("table", name) for name in checked}, {MANIFEST, SIGNATURE})
+    failures += given.unreferenced({("table", name) for name in checked}, {MANIFEST, SIGNATURE, CERTIFICATE})
     if MANIFEST in given.in_folder:
         failures += [
             f"{MANIFEST}: names another hash of {name}"
             for name, mark in io.read_manifest(given.in_folder[MANIFEST]).files.items()
-            if name not in files or files[name] != mark
+            if name != CERTIFICATE and (name not in files or files[name] != mark)
         ]
     if failures:
         return Verification(SUPPRESSION, len(files), failures=tuple(failures))
