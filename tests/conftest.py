@@ -40,8 +40,8 @@ DATA = ROOT.parent / "shared" / "data"
 
 
 LONG = 1.5
-"""CPU seconds from which on a test belongs to the third tier, and carries the marker `slow`; `pytest --costs` names those
-without it. The second tier, `full`, is the rest of files in which many tests take more than a few hundredths."""
+"""CPU seconds from which on a test belongs to the third tier, and carries the marker `slow`; `pytest --costs` names
+those without it. The second tier, `full`, is the rest of files in which many tests take more than a few hundredths."""
 LONGEST = (
     "test_faults_of_parties.py",
     "test_faults_everywhere.py",
