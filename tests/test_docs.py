@@ -233,3 +233,13 @@ def test_blocks_and_steps_are_found() -> None:
 )
 def test_shown_lines_must_appear(shown: tuple[str, ...], output: str, expected: bool) -> None:
     assert appears(shown, output) is expected
+
+
+def test_the_figure_on_the_first_pages_is_that_of_the_demo() -> None:
+    """The page on the demo is run; README and the first page show its figure, beside the same command."""
+    demo = (ROOT / "docs/demo.md").read_text(encoding="utf-8")
+    figure = re.search(r"nearly complete: ([0-9.]+ %) of the people are in exact groups", demo)
+    assert figure is not None
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert f"**{figure[1]}**" in text and "safemargin demo" in text and "public_page.png" in text

@@ -162,6 +162,18 @@ def test_questions_counts_and_areas_have_roles(page: TestClient, bench: Bench) -
     assert bench.place.inputs().table.schema.options == ("yes", "no", "blank")
 
 
+def test_wider_areas_stay_until_somebody_says_otherwise(page: TestClient, bench: Bench) -> None:
+    lines = [f"p{n % 12},{'EW'[n % 2]},{'yn'[n % 5 == 0]}" for n in range(1_200)]
+    dropped(page, "wards.csv", ("precinct,ward,vote\n" + "\n".join(lines) + "\n").encode())
+    assert bench.place.load().axes["precinct"].levels == ("ward",)
+    form = {"do": "roles", "role-0": "axis", "role-1": "area", "role-2": "answer"}
+    assert page.post("data", data={**form, "digest": bench.place.digest}).status_code == 303
+    assert bench.place.load().axes["precinct"].levels == ("ward",)
+    assert page.post("data", data={**form, "role-1": "axis", "digest": bench.place.digest}).status_code == 303
+    axes = bench.place.load().axes
+    assert set(axes) == {"precinct", "ward"} and axes["precinct"].levels is None
+
+
 def test_a_file_in_which_nothing_is_found_can_be_described(page: TestClient, bench: Bench) -> None:
     """An answer with many options is no guess; a person may say so."""
     lines = [f"G{number % 4},P{number % 60}" for number in range(2_400)]

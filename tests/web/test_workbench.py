@@ -3,6 +3,7 @@
 import filecmp
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -336,3 +337,76 @@ def test_tables_windows_and_a_killed_server(tmp_path: Path, chromium: str, axe_i
         os.kill(server.pid, signal.SIGKILL)
         page.get_by_text("The workbench has ended.").wait_for()
         assert other.get_by_text("The workbench has ended.").count() == 1
+
+
+def people_file(folder: Path) -> Path:
+    """A file as people have it: a running number, words for nothing, an age, and an answer."""
+    chance = random.Random(11)
+    lines = []
+    for number in range(600):
+        vote = chance.choice("YYNNU") if number % 9 else "NA"
+        lines.append(f"{number},{chance.choice(['North', 'South', 'West'])},{chance.randint(18, 70)},{vote}")
+    path = folder / "people.csv"
+    path.write_text("rownames,region,age,vote\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_from_a_file_to_a_published_folder_without_toml(
+    tmp_path: Path, chromium: str, axe_if_there: str | None
+) -> None:
+    """A new user: drop a file, look at its columns, cut ages, name answers, plan, leave, come back, publish, remove."""
+    (tmp_path / "elsewhere").mkdir()
+    file, work = people_file(tmp_path / "elsewhere"), tmp_path / "work"
+    work.mkdir()
+    with opened(work, ".", chromium) as (page, context, _):
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: problems.append(line.text) if "Content Security Policy" in line.text else None)
+        inspect(page, axe_if_there, "first")
+        page.locator("input[type=file]").set_input_files(file)
+        page.get_by_role("button", name="Save the roles").wait_for()
+        folder = work / "people"
+        assert folder.stat().st_mode & 0o777 == 0o700 and (folder / "people.csv").stat().st_mode & 0o777 == 0o600
+        assert page.get_by_label("Role of vote").input_value() == "answer"
+        page.get_by_label("Role of age").select_option("bands")
+        counted = page.locator("tr", has_text="age").locator("output").inner_text()
+        assert sum(int(part.rpartition(": ")[2]) for part in counted.split(" · ")) == 600, counted
+        page.get_by_label("Role of region").select_option("answer")
+        page.get_by_role("button", name="Save the roles").click()
+        page.get_by_role("alert").first.wait_for()
+        assert page.locator("[aria-invalid=true]").count() == 1
+        inspect(page, axe_if_there, "wrong")
+        page.get_by_label("Role of region").select_option("axis")
+        page.get_by_role("button", name="Save the roles").click()
+        page.get_by_role("link", name="Go on to the limits").wait_for()
+        inspect(page, axe_if_there, "roles")
+        page.get_by_label("Categories of").select_option("the answer")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_label("Names for the answer").fill("Y = Yes\nN = No\nU = Undecided")
+        page.get_by_role("button", name="Save names").click()
+        page.get_by_role("link", name="Go on to the limits").click()
+        page.get_by_label("Excel").check()
+        page.get_by_role("button", name="Save what to publish").click()
+        page.get_by_role("button", name="Save, and forecast").click()
+        page.locator("#forecast table").wait_for()
+        page.get_by_role("link", name="Plan", exact=True).click()
+        page.get_by_role("button", name="Make a plan").click()
+        page.locator("#clock").wait_for()
+        page.get_by_role("link", name="Data", exact=True).click()
+        page.locator(".news").get_by_role("link", name="See the result").click()
+        page.get_by_text("You may publish").first.wait_for()
+        page.get_by_role("link", name="Go on to publish").click()
+        page.get_by_label("Decided by").fill("Ada")
+        page.get_by_label("Checked by").fill("Emmy")
+        page.get_by_role("button", name="Publish into").click()
+        page.get_by_text("release is published").wait_for()
+        published = {path.name for path in (folder / "release/published").iterdir()}
+        assert {"age.csv", "age.xlsx", "index.html", "certificate.json"} <= published
+        assert "Undecided" in (folder / "release/published/total.csv").read_text(encoding="utf-8")
+        page.get_by_role("link", name="Home", exact=True).click()
+        assert "What ran here" in page.content()
+        inspect(page, axe_if_there, "last")
+        page.get_by_label("Remove them").check()
+        page.get_by_role("button", name="Remove the project").click()
+        page.get_by_role("button", name="Try the demo city").wait_for()
+        assert [path.name for path in folder.iterdir()] == ["release"] and problems == []

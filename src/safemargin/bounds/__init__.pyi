@@ -3,6 +3,7 @@ from .build import build_system as build_system
 from .certificate import SourceFile as SourceFile, digest as digest, parse as parse
 from .certify import certify as certify, certify_pooled as certify_pooled
 from .check import check as check
+from .coloured import coloured_cells as coloured_cells
 from .differences import (
     CountedGroups as CountedGroups,
     Side as Side,
@@ -45,7 +46,6 @@ from .report import (
     cells_csv as cells_csv,
     classical_words as classical_words,
     closest_calls as closest_calls,
-    coloured_cells as coloured_cells,
     exposure_document as exposure_document,
     exposure_parts as exposure_parts,
     fiber_document as fiber_document,

@@ -15,16 +15,13 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 
 from safemargin.bounds.exposure import METHODS, CellIndex, Exposure, Fiber, ranked
-from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, FloatArray, IntArray, Target, Verdict
+from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, FloatArray, IntArray, Target
 from safemargin.ui import (
     SCHEMA,
     Bar,
     Bars,
-    CountCell,
-    CountTable,
     Document,
     Grid,
-    Key,
     Paragraph,
     Part,
     Section,
@@ -36,7 +33,6 @@ from safemargin.ui import (
     list_values,
     percent,
     percent_range,
-    pivot,
     plural,
 )
 
@@ -296,29 +292,6 @@ def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
     return Grid(columns, cells, total=exposure.lower.size, roomy=("width", "method"), sortable=True)
 
 
-def coloured_cells(exposure: Exposure, target: Target) -> CountTable | None:
-    """Every interval in a cross table, what could be inferred in red; nothing where there is one cell, or too many."""
-    if not exposure.cells.axes or len(exposure.cells) < 2 or exposure.lower.size > MOST_DRAWN:
-        return None
-    verdicts, options = exposure.verdicts(target), exposure.options or ("",)
-    kinds = {str(Verdict.DISCLOSED): "exposed", str(Verdict.CONTAINED): "within", str(Verdict.OPEN): "interval"}
-    values: dict[Key, CountCell] = {}
-    sizes: dict[frozenset[tuple[str, str]], CountCell] = {}
-    ends = exposure.lower.tolist(), exposure.upper.tolist()
-    for row, (lows, highs) in enumerate(zip(*ends, strict=True)):
-        cell = frozenset(exposure.cells.cell(row).items())
-        for option, low, high, code in zip(options, lows, highs, verdicts[row].tolist(), strict=True):
-            end = None if high >= UNBOUNDED else high
-            values[cell, option] = CountCell(None, kinds[str(VERDICTS[code])], low, end)
-        if exposure.people is not None and exposure.options:
-            sizes[cell] = CountCell(int(exposure.people[row]))
-    names = zip(exposure.cells.axes, exposure.cells.categories, strict=True)
-    caption = f"What anybody can infer: {' x '.join(exposure.cells.axes)}"
-    return pivot(caption, dict(names), values, exposure.options, printed=sizes, first="people", sums=False)
-
-
-MOST_DRAWN = 60_000
-"""Intervals that are drawn as a table."""
 MOST_BARS = 40
 TICKS = 4
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from safemargin.audit.findings import Findings, tried_document
 from safemargin.bounds import whole_searches
 from safemargin.core import (
+    InputError,
     Progress,
     RefusedError,
     Target,
@@ -45,7 +46,7 @@ from safemargin.release.inputs import Inputs, command_of, project_of, read_input
 from safemargin.release.ledger.locks import log_change
 from safemargin.release.plan import Certificate, Plan
 from safemargin.release.publish import PAGE, frame_of, release_files
-from safemargin.release.question_draft import draft_questions
+from safemargin.release.question_draft import QuestionsDraft, draft_questions
 from safemargin.release.question_files import questions_entry, questions_files
 from safemargin.release.question_inputs import QuestionInputs, read_questions
 from safemargin.release.recording import (
@@ -55,6 +56,7 @@ from safemargin.release.recording import (
 )
 from safemargin.release.report.alternatives import WORK, alternatives, effort
 from safemargin.release.report.context import is_wanting
+from safemargin.release.report.plot import ReleasePlot, release_plot
 from safemargin.release.tried import tried_remedies
 from safemargin.ui import Document, Report, Result, show_report
 
@@ -132,6 +134,14 @@ class Release(Result):
             raise KeyError(f"there is no published table {name!r}; there are {', '.join(by_name)}")
         return frame_of(by_name[name])
 
+    def plot(self, axis: str | None = None, question: str | None = None) -> ReleasePlot:
+        """The result as a bar, and how the groups of every axis, or of one, differ. Only published counts are drawn.
+
+        With several questions, `question` names one of them; without it, the first is drawn.
+        """
+        draft = _draft_of_question(self._passed, question)
+        return release_plot(draft.title, draft.publication.tables, draft.orders, axis)
+
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json`; files are named as they are, or will be, in `folder`."""
         return self._passed.document(folder, tuple(self._files))
@@ -164,6 +174,18 @@ class Release(Result):
         book, entry = self._record
         record(book.section.file, entry, book.chain, book.seen, folder, files)
         return folder
+
+
+def _draft_of_question(draft: Draft, question: str | None) -> Draft:
+    """The draft of one of several questions, or the draft itself."""
+    asked = draft.questions if isinstance(draft, QuestionsDraft) else ()
+    names = [each.name for each in asked]
+    if question is not None and question not in names:
+        listed = f"choose one of {', '.join(names)}" if names else "the release is about one question"
+        raise InputError(f"question = {question[:60]!r}: there is no such question; {listed}")
+    if not isinstance(draft, QuestionsDraft):
+        return draft
+    return draft.drafts[0 if question is None else names.index(question)]
 
 
 def release(

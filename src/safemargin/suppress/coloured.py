@@ -5,7 +5,7 @@ from itertools import product
 
 from safemargin.core import Lattice
 from safemargin.suppress.pattern import Pattern
-from safemargin.ui import CountCell, CountNote, CountTable, Key, layout, pivot
+from safemargin.ui import CountCell, CountNote, CountTable, Key, layout, pivot, plural
 
 MOST_CELLS, MOST_NOTES = 60_000, 200
 """Cells of a table that is drawn, and gaps that have a note."""
@@ -81,5 +81,17 @@ def _notes(pattern: Pattern, table: Lattice, ids: Sequence[int], hidden: dict[in
         ]
         first, last = (base[cell_id] + steps.get(cell_id, 0) for steps in (low, high))
         said = f"Nobody who reads the tables can exclude {first:,}, nor {last:,}."
-        notes[cell, ""] = CountNote(pattern.tables.name(cell_id), [said], differing[:LISTED])
+        price = _price(pattern, base[cell_id], hidden[cell_id])
+        notes[cell, ""] = CountNote(pattern.tables.name(cell_id), [said], differing[:LISTED], price=price)
     return notes
+
+
+def _price(pattern: Pattern, count: int, is_primary: bool) -> str:
+    """What the gap costs; whether it could be printed is said only where no pattern has fewer gaps."""
+    others = len(pattern.suppressed) - int(pattern.is_primary.sum())
+    if is_primary:
+        hiding = f"{plural(others, 'other count')} {'is' if others == 1 else 'are'} not printed to hide all small ones"
+        return f"A small count, {count:,}, is not printed. {hiding}."
+    if pattern.gap == 0 and not pattern.extra:
+        return f"The count {count:,} is not printed. It cannot be spared: no pattern with fewer gaps protects all."
+    return f"The count {count:,} is not printed; it helps to hide the small ones."

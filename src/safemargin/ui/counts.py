@@ -53,13 +53,15 @@ class CountCell:
 
 @dataclass(frozen=True)
 class CountNote:
-    """What is said about one cell: sentences, two tables that both fit, and what would fix it at which price."""
+    """What is said about one cell: sentences, two tables that both fit, what would fix it, and what hiding it costs."""
 
     name: str
     sentences: Sequence[str] = ()
     extremes: Sequence[tuple[str, int, int]] = ()
     """Cells that differ between two tables that nobody can exclude, with their lowest and highest count."""
     fix: str = ""
+    price: str = ""
+    """What it costs that the count is not printed, or not by itself."""
     known: str = ""
     """What anybody can infer, in words: the drawer says it by itself."""
 

@@ -1,4 +1,25 @@
-"""Axioms on which the classes of Theorem 3 rest, looked for in all small elections and in neighbourhoods."""
+"""Axioms on which the classes of Theorem 3 rest, looked for in all small elections and in neighbourhoods.
+
+Definition 6 of the paper, for a rule that sees counts of votes:
+
+- *monotone*: a winner who is raised in some vote, with all others in their order, still wins.
+- *canceling-out*: one more vote of every ranking does not change the winner.
+- *locally stable*: there are shares q, two votes and a radius such that everywhere within it the winner changes when
+  all votes of the first kind become the second. Proposition 1 gives q for points, Proposition 2 for duels.
+
+What is proved. A counter-example refutes an axiom for good. "Yes" after all elections of up to seven voters is
+evidence, as is a neighbourhood that random points of it confirm; only the paper's propositions prove it. STV first
+fails monotonicity with seven voters and three candidates, which is why so many are looked at.
+
+Errors of the paper that this module shows: Corollary 1 lists Bucklin, which is not canceling-out; two candidates tie at
+the printed q of Proposition 1, so that half of its neighbourhood fails; Proposition 2 does not give canceling-out.
+
+Example: one more of every ranking keeps the winner of plurality.
+
+>>> from safemargin.voting.rules import rule_named
+>>> not_canceling(rule_named("plurality", 3), 4) is None, not_canceling(rule_named("bucklin", 3), 4) is None
+(True, False)
+"""
 
 from collections import Counter
 from dataclasses import dataclass

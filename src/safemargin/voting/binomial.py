@@ -1,7 +1,20 @@
 """Binomial and Poisson laws with full relative accuracy, however large the numbers and small the probabilities.
 
 Differences of `gammaln` lose 8 digits with ten million voters; the saddle-point form of Loader (2000), "Fast and
-Accurate Computation of Binomial Probabilities", loses none.
+Accurate Computation of Binomial Probabilities", loses none. With D(x, m) = x log(x / m) + m - x and the error e(n) of
+Stirling's formula,
+
+    Bin(n, p)(k) = sqrt(n / (2 pi k (n - k))) exp(e(n) - e(k) - e(n - k) - D(k, n p) - D(n - k, n (1 - p))),
+
+where every term is small near the mean, so that nothing cancels. All functions return logarithms: delta of a race that
+is not close is far below the least number of floating point.
+
+Invariant: relative error of about 1e-15 per factor; tests compare with fractions.
+
+Example: five of ten fair votes, 252 / 1024.
+
+>>> round(float(np.exp(log_binomial(5, 10, 0.5))), 12)
+0.24609375
 """
 
 from typing import Any

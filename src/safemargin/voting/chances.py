@@ -1,7 +1,29 @@
 """How likely each result is for each vote of one person, and what follows: delta, pure epsilon, the worst pair.
 
-Definition 2 of the paper: delta at epsilon is the largest sum over results r of max(0, Q_x(r) - exp(epsilon) Q_y(r))
-over ordered pairs of votes x and y, where Q_x(r) is the probability of r if the person votes x.
+Objects. Q_x(r) is the probability that result r is published if the person votes x and all others draw their votes.
+Definition 2 of Liu, Lu, Xia and Zikas: the publication is (epsilon, delta)-private if for all votes x and y and all
+sets R of results
+
+    Q_x(R) <= exp(epsilon) Q_y(R) + delta.
+
+The worst set R of a pair holds the results where the difference is positive. So the least delta is
+
+    delta(epsilon) = max over (x, y) of  sum over r of max(0, Q_x(r) - exp(epsilon) Q_y(r)).
+
+What an engine must deliver. Delta falls exponentially where the race is not close, and the difference of two numbers
+near 1 would then hold no digit of it. So engines sum the *gap* Q_x(r) - Q_y(r) over the cases in which x and y lead to
+different results, and over no others, and hand over gaps beside probabilities. Both may be below what floating point
+holds; they share the factor `exp(shift)`.
+
+Invariants. Gaps of a pair add up to 0 over results, and change sign with the order of the pair. Delta at epsilon 0 is
+half the sum of their absolute values. `slack` bounds how far any delta may be off.
+
+Example: two voters, two candidates, ties go to a. The person decides alone if the other votes b.
+
+>>> likely = np.array([[1.0, 0.0], [0.5, 0.5]])  # of a and of b, if the person votes a and if they vote b
+>>> with_log = OutcomeDistribution(np.log(np.maximum(likely, 1e-300)), likely[:, None] - likely[None])
+>>> with_log.worst().delta, with_log.worst().results
+(0.5, (0,))
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,17 @@
 """Delta of scoring rules with three candidates at any number of voters, from the lines on which races are close.
 
-Points of three candidates live on a grid of two dimensions. One vote instead of another makes r win instead of s only
-if the lead of r over s is one of a few numbers c. Each c is a line on the grid, and far along it, where the third
-candidate is out of reach, whether the winner changes depends on c alone. So the chance of all such points is that of a
-few single points around the place where all three tie, and of half-lines (`frequencies.py`), with a proved remainder.
+Objects. Points of three candidates live on a grid of two dimensions. One vote instead of another makes r win instead of
+s only if the lead of r over s is one of a few numbers c. Each c is a *line* on the grid. Along it, on the side where
+the third candidate t falls behind, whether the winner changes depends on c alone from some point on.
+
+So the chance of all such points is that of a few single points, around the place where all three tie, and of
+half-lines. Both are sums over about 4,000 frequencies (`frequencies.py`), a half-line as a geometric series in each.
+
+Invariants. Every point where the winner may change lies on exactly one line for (r, s). The remainder is proved: the
+window, the dropped frequencies and rounding, together below 1e-11, whatever the number of voters. It is absolute, so
+that this is for races that are close: with delta below 1e-5 other engines answer.
+
+`race_planes.py` does the same in three dimensions, where lines become planes and half-lines become boxes.
 """
 
 from dataclasses import dataclass

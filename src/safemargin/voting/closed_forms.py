@@ -1,8 +1,27 @@
 """Closed forms: publishing all counts of votes, one sum over binomial terms; two candidates, one such term.
 
-With votes of kinds i and j in question, all that distinguishes them is how many of the s votes of either kind are i.
-Turning votes of other kinds into i or j at random is a step after publication, so delta falls as the share of i or j
-grows: the two rarest kinds are the worst pair, at every epsilon. (The paper's formula has Bin(n) for Bin(n - 1).)
+Counts (Theorem 4, Lemma 8). Votes of kinds i and j are in question, with shares p and q; n people vote. All that
+distinguishes them is how many of the s votes of either kind are i. Given s that number is binomial, with one vote
+fixed:
+
+    Pr[k | vote i] = Bin(s - 1, p/(p+q))(k - 1),     Pr[k | vote j] = Bin(s - 1, p/(p+q))(k),
+
+whose ratio is k q / ((s - k) p). So the set of all k above a bar is the worst one, and delta is the sum over s of
+Bin(n - 1, p+q)(s - 1) times one binomial probability at epsilon 0, or one and a tail above. (The paper has Bin(n), not
+Bin(n - 1).)
+
+Which pair is worst. Turning votes of other kinds at random into i or j is a step after publication. So delta falls as
+the share of i or j grows: the two rarest kinds are the worst pair, at every epsilon.
+
+Two candidates (Theorem 2). A vote decides if the others are one vote short of the bar: delta is one probability of a
+binomial law, in logarithms exact for any number of voters.
+
+Theorem 1 bounds the same by two Chernoff tails; `theorem_1` has it with the constants of its proof, for comparison.
+
+Example: three voters, two kinds of equal share. Delta is Pr[the other two are one of each].
+
+>>> counts_fraction(3, [Fraction(1, 2)] * 2)
+Fraction(1, 2)
 """
 
 from bisect import bisect_left

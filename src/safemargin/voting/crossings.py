@@ -1,7 +1,24 @@
-"""Where the winner changes: the shares nearest to a belief at which two results meet.
+"""Where the winner changes: the shares nearest to a belief at which two results meet, and how far away they are.
 
-The probability of a close race falls by a factor exp(-rate) per voter, where the rate is the Kullback-Leibler
-divergence of these shares from the belief (Sanov's theorem).
+Objects. Shares of the kinds of votes are points q of the simplex; the belief is one of them, p. A *tie* is a hyperplane
+`normal.q = 0` on which two sums of the rule are equal (Claim 1 of the paper: these are finitely many). A *crossing* is
+a point q in whose neighbourhood more than one result occurs.
+
+Theorem (Sanov 1957). The chance that n independent votes have shares near q is exp(-n D(q | p)) up to a power of n,
+where D is the Kullback-Leibler divergence, sum of q log(q / p). One vote changes the result only near a crossing. So
+delta falls like exp(-rate n) with the rate D of the nearest crossing; it is 0 where the belief is a crossing itself.
+
+Method. The nearest point on a set of hyperplanes is an exponential tilt of p (Csiszar 1975): q = p exp(t.normals) / Z.
+So Newton's method needs a variable per hyperplane, however many kinds of votes there are. Whether results meet at q is
+tried in random directions around it: a crossing that all of them miss is not found, so that `rate` is an estimate from
+above.
+
+Example: two candidates with shares .6 and .4 tie at (.5, .5), and D is log(1 / sqrt(4 * .6 * .4)).
+
+>>> shares, normals = np.array([0.6, 0.4]), np.array([[1.0, -1.0]])
+>>> nearest = project(shares, normals)
+>>> nearest.round(9).tolist(), round(divergence(nearest, shares), 6)
+([0.5, 0.5], 0.020411)
 """
 
 from itertools import combinations

@@ -1,8 +1,28 @@
 """Beliefs that are not independent draws from one law: groups with shares of their own, and a Polya urn.
 
-The definition of delta is the same: how much likelier one vote of the person makes what is published. With groups the
-others' votes stay independent of it. In an urn they do not: a vote is also a hint at how others voted, and delta counts
-that in, since it compares the probabilities given each vote (Definition 2).
+The definition of delta is the same: how much likelier one vote of the person makes what is published (Definition 2).
+
+Groups. Voters of group g draw from shares p_g. The others' votes stay independent of the person's, so that delta is
+that of the law of the others, the person's own group with one voter fewer. The most exposed voter may be in any group:
+all are tried. Publishing how many of every group cast each vote makes groups separate publications. A vote then moves
+only the counts of its own group, and the closed form of counts answers.
+
+Urn. Every vote is drawn from the urn and put back with one more of its kind (Eggenberger and Polya 1923), so that
+people vote alike. Counts T of n voters have the Dirichlet-multinomial law. Voters are exchangeable: the person is any
+of them, and by Bayes, with the share p_x of x in the first vote,
+
+    Q_x(r) = E[1{result r} T_x] / (n p_x).
+
+A vote is then also a hint at how others voted, and delta counts that in. So an urn of few balls has a large delta that
+no rule can reduce; the report says so.
+
+Invariant: with ever more balls an urn becomes independent draws, and groups with equal shares are one group; the tests
+hold both limits.
+
+Example: one other voter, an urn of one ball for each of two kinds: alike with probability 2/3.
+
+>>> np.exp(log_dirichlet_multinomial(np.array([[2, 0], [1, 1], [0, 2]]), np.array([1.0, 1.0]))).round(6).tolist()
+[0.333333, 0.333333, 0.333333]
 """
 
 from collections.abc import Mapping, Sequence

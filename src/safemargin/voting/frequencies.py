@@ -27,6 +27,8 @@ DROPPED = 1e-26
 """What the frequencies of a dropped box may give together."""
 SMALL_BOX = 64
 """Frequencies of a box that is kept as it is."""
+TOGETHER = 50_000
+"""Frequencies that are looked at together."""
 ROUNDING = 1e-15
 
 
@@ -43,11 +45,12 @@ class Spectrum:
     """Argument, less that of the point `low`."""
     dropped: float
     rounding: float
+    outside: float = OUTSIDE
 
     def slack(self, points: float) -> float:
         """How far the chance of so many points together may be off."""
         share = points / float(np.prod(self.size.astype(np.float64)))
-        return 4 * OUTSIDE * len(self.size) + share * (self.dropped + self.rounding * float(self.values.sum()))
+        return 4 * self.outside * len(self.size) + share * (self.dropped + self.rounding * float(self.values.sum()))
 
     def along(self, point: IntArray, step: IntArray, count: int) -> float:
         """The chance of `point`, `point + step`, ..., `count` points in all, which must lie in the window."""
@@ -75,18 +78,33 @@ def _turns(frequencies: IntArray, vector: IntArray, size: IntArray) -> FloatArra
     return np.asarray(np.where(2 * total > whole, total - whole, total) / whole)
 
 
-def spectrum(weights: FloatArray, steps: IntArray, others: int) -> Spectrum:
-    """Of the sum of `others` votes that take a step with these chances."""
+def spectrum(
+    weights: FloatArray, steps: IntArray, others: int, outside: float = OUTSIDE, dropped: float = DROPPED
+) -> Spectrum:
+    """Of the sum of `others` votes that take a step with these chances; `dropped` is per box of frequencies."""
     mean = others * (weights @ steps)
     spread = others * (weights @ (steps - weights @ steps) ** 2)
-    tail = -log(OUTSIDE)
+    tail = -log(outside)
     half = np.sqrt(2 * spread * tail) + 2 * tail * (steps.max(axis=0) - steps.min(axis=0)) / 3 + 1  # Bernstein
     low, high = np.floor(mean - half).astype(np.int64), np.ceil(mean + half).astype(np.int64)
     size = high - low + 1
-    kept, dropped = _kept(weights, steps, others, size)
-    # With angles u of all steps less that of the first, and m their mean, phi = exp(i (u_0 + m)) (1 + rest), where the
-    # first powers cancel in the rest. So n log phi loses no digits near the peak.
-    apart = np.stack([_turns(kept, step - steps[0], size) for step in steps], axis=1) * 2 * np.pi
+    kept, lost = _kept(weights, steps, others, size, dropped)
+    parts = [_logarithm(weights, steps, size, kept[at : at + TOGETHER]) for at in range(0, len(kept), TOGETHER)]
+    modulus, argument, middle = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0))
+    start = np.array([int(others) * int(value) for value in steps[0]], dtype=np.int64) - low
+    angles = others * (argument + middle) + 2 * np.pi * _turns(kept, start, size)
+    # The angle `others * middle` is the largest number that is rounded.
+    rounding = ROUNDING * (20 + float(np.abs(others * middle).max(initial=0.0)))
+    return Spectrum(low, size, kept, np.exp(others * modulus), angles, lost, rounding, outside)
+
+
+def _logarithm(weights: FloatArray, steps: IntArray, size: IntArray, frequencies: IntArray) -> FloatArray:
+    """Of phi at each frequency: log of the modulus, and the argument in two parts; the second is the mean angle m.
+
+    With angles u of all steps less that of the first, and m their mean, phi = exp(i (u_0 + m)) (1 + rest), where the
+    first powers cancel in the rest. So n log phi loses no digits near the peak.
+    """
+    apart = np.stack([_turns(frequencies, step - steps[0], size) for step in steps], axis=1) * 2 * np.pi
     middle = apart @ weights
     off = apart - middle[:, None]
     sine = np.where(np.abs(off) < 1e-2, -(off**3) / 6 + off**5 / 120 - off**7 / 5040, np.sin(off) - off)
@@ -94,14 +112,12 @@ def spectrum(weights: FloatArray, steps: IntArray, others: int) -> Spectrum:
     # The logarithm of 1 + rest in parts: that of a complex number would be rounded at 1, not at the rest.
     with np.errstate(divide="ignore"):  # where phi is 0, so is its power
         modulus = np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0)) / 2
-    start = np.array([int(others) * int(value) for value in steps[0]], dtype=np.int64) - low
-    angles = others * (np.arctan2(imaginary, 1 + real) + middle) + 2 * np.pi * _turns(kept, start, size)
-    # The angle `others * middle` is the largest number that is rounded.
-    rounding = ROUNDING * (20 + float(np.abs(others * middle).max(initial=0.0)))
-    return Spectrum(low, size, kept, np.exp(others * modulus), angles, dropped, rounding)
+    return np.stack([modulus, np.arctan2(imaginary, 1 + real), middle])
 
 
-def _kept(weights: FloatArray, steps: IntArray, others: int, size: IntArray) -> tuple[IntArray, float]:
+def _kept(
+    weights: FloatArray, steps: IntArray, others: int, size: IntArray, negligible: float
+) -> tuple[IntArray, float]:
     """Frequencies that may matter, and a bound on the sum of `|phi|^n` over all others."""
     first, second = np.triu_indices(len(steps), 1)
     apart, pairs = (steps[first] - steps[second]).astype(np.float64), weights[first] * weights[second]
@@ -116,7 +132,7 @@ def _kept(weights: FloatArray, steps: IntArray, others: int, size: IntArray) -> 
         nearest = np.maximum(np.abs(turns - np.rint(turns)) - reach @ np.abs(apart).T - 1e-12, 0.0)
         less = 2 * (1 - np.cos(2 * np.pi * np.minimum(nearest, 0.5))) @ pairs
         bound = count * np.exp(others / 2 * np.log1p(-np.minimum(less * (1 - 1e-12), 1 - 1e-16)))
-        gone = bound <= DROPPED
+        gone = bound <= negligible
         dropped += float(bound[gone].sum())
         small = ~gone & (count <= SMALL_BOX)
         for start, end in boxes[small]:

@@ -1,10 +1,28 @@
 """Probabilities of results: all ways to vote one by one, or the law of the sums of all votes on an integer grid.
 
-Sums of few independent components live on a grid with few dimensions (two for Borda with three candidates, three for
-rules of pairwise margins). Small grids are filled by adding one vote after the other, in positive numbers only, so
-that the probability of a close race keeps its digits, however small it is. Large grids need powers of a Fourier
-transform, whose error is absolute, about 1e-16 of the largest probability. So it is taken in a window around each point
-that matters, of votes tilted (Esscher 1932) so that this point is typical: there the error is relative.
+Objects. Every vote adds a vector of integers, and the order of the sums says who wins (Definition 5, generalised
+scoring rules). Few components of the sums are independent: two for Borda with three candidates, three for rules of
+pairwise margins. They are the coordinates of a *grid*; a point of it gives back all sums.
+
+Two engines fill it.
+
+- *Convolution* adds one vote after the other, in positive numbers only. So the probability of a close race keeps its
+  digits, however small it is. The cost is (cells of the box) x voters x kinds.
+- A *transform* takes the n-th power of the characteristic function of one vote. Its error is absolute, about 1e-16 of
+  the largest probability, which is more than the whole of a delta of 1e-30. So it is taken in a window around each
+  point that matters, of votes tilted (Esscher 1932) so that this point is typical: P(p) = P_tilted(p) exp(n log M(t) -
+  t.p). There the error is relative. Bernstein's inequality says how wide a window holds all but 1e-20.
+
+Invariants. Every point is taken from the window with the least error there, and no probability is taken to be above
+Chernoff's bound. Crossings that are less likely than the nearest by exp(41) have no window.
+
+Fractions. With shares as fractions over a common denominator, the convolution runs in integers of any length, and delta
+is a fraction (`exact_delta`): the engines are tested against it.
+
+Example: plurality of two, three other voters. The law of how many vote for the first is binomial.
+
+>>> _add_votes([(3, [0.5, 0.5])], np.array([[1], [0]]), np.float64, no_progress).tolist()
+[0.125, 0.375, 0.375, 0.125]
 """
 
 from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from functools import partial
 from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
-from safemargin.voting import close_races, plurality, symmetric
+from safemargin.voting import close_races, plurality, race_planes, symmetric
 from safemargin.voting.chances import OutcomeDistribution, Worst, ways
 from safemargin.voting.closed_forms import (
     counts_fraction,
@@ -47,6 +47,8 @@ MAX_TRANSFER_VOTERS = 6_000
 MAX_DIMENSIONS = 3
 MAX_EXPONENT = 12.0
 """Of a close race: below exp of minus this, an absolute error of 1e-12 leaves few digits."""
+MAX_PLANE_EXPONENT = 4.0
+"""The same for planes of close races, whose interval is relative to how likely any two sums are nearly equal."""
 MAX_SEARCHED_EPSILON = 64.0
 MAX_EPSILON = 300.0
 """exp of more, times a log probability, leaves floating point."""
@@ -164,7 +166,7 @@ def _winner(
     chances = run(kinds, grid, progress, full)
     privacy = winner_privacy(election, epsilons, chances, kinds.votes, name)
     if not privacy.exact:
-        notes.append("rounding leaves some of the digits open; see the interval")
+        notes.append(OPEN_DIGITS.get(name, "rounding leaves some of the digits open; see the interval"))
     return replace(
         privacy,
         notes=tuple(notes) if asked or name in ("FFT", "enumeration") or not privacy.exact else (),
@@ -313,6 +315,15 @@ def _refuse_races(kinds: VoterTypes, grid: VoteGrid) -> str | None:
     return None if near else "its error is absolute, and delta is smaller"
 
 
+def _refuse_planes(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    if not race_planes.applies(kinds, grid):
+        return ""
+    if not race_planes.fits(kinds, grid):
+        return "its window leaves the integers of 64 bits"
+    near = kinds.others * crossings(kinds)[0].rate <= MAX_PLANE_EXPONENT
+    return None if near else "its error is absolute, and delta is smaller"
+
+
 def _count_races(kinds: VoterTypes, grid: VoteGrid, progress: Progress, full: bool) -> OutcomeDistribution:
     return close_races.count_close_races(kinds, grid, progress)
 
@@ -348,10 +359,17 @@ ENGINES = {
         _count_races,
         at_zero=True,
     ),
+    "race planes": Engine(
+        _refuse_planes,
+        lambda kinds, grid, progress, full: race_planes.count_race_planes(kinds, grid, progress),
+        at_zero=True,
+    ),
     "enumeration": Engine(_refuse_enumeration, lambda kinds, grid, progress, full: enumerate_votes(kinds, progress)),
     "Monte Carlo": Engine(lambda kinds, grid: None, None),
 }
 """From the quickest to the one that always answers; the first that can is taken."""
+OPEN_DIGITS = {"race planes": "the interval is proved: it has what boxes of the grid leave open that were not divided"}
+"""Why a value is not exact; of other engines, rounding."""
 
 
 def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:

@@ -1,4 +1,22 @@
-"""Rules that look at duels of two candidates: Copeland, maximin, Schulze, ranked pairs and Kemeny."""
+"""Rules that look at duels of two candidates: Copeland, maximin, Schulze, ranked pairs and Kemeny.
+
+The sums are the margins d(a, b) = (votes that prefer a) - (votes that prefer b) of all ordered pairs. Each rule sees
+only their order, with d(b, a) = -d(a, b): so it is a generalised scoring rule (Definition 5), and engines may add a
+common number to all sums. A candidate who beats all others (Condorcet) wins under each of them.
+
+- Copeland: most duels won less duels lost.
+- Maximin: the best worst margin.
+- Schulze: a path is as strong as its weakest margin; the winner has to everybody a path as strong as the one back.
+- Ranked pairs: duels are locked in by size, except those that close a cycle.
+- Kemeny: the ranking that agrees with most pairwise preferences.
+
+With three candidates margins have three dimensions, so that `race_planes.py` proves an interval for any electorate.
+
+Example: a beats b 2 to 1, b beats c 2 to 1, c beats a 2 to 1: a cycle, and the first wins under maximin.
+
+>>> Maximin(3).winner([(0, 1, 2), (1, 2, 0), (2, 0, 1)], [1, 1, 1])
+0
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

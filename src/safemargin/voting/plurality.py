@@ -1,9 +1,23 @@
 """Plurality with any number of candidates and millions of voters: sums over the ends of trails (Lemma 1).
 
-A vote for x changes the result exactly where x is one vote short of the winner. So all that is needed is how likely
-that is for every winner r and every x: over all heights of the two, how likely all other candidates stay below and make
-up the rest. With independent Poisson counts in place of multinomial ones this is one coefficient of a product
-of truncated series, found by a Fourier sum; the counts are tilted so that the race is typically close.
+Objects. A vote for x instead of y changes the result exactly where x or y is one vote short of the winner r, or wins by
+it. So all that is needed is
+
+    P(r, x) = Pr[r wins among the others, and x is one vote short of winning],
+
+for every winner r and every x; each is a sum over the heights of the two, of how likely all other candidates stay below
+and make up the rest.
+
+Method. Multinomial counts are independent Poisson counts given their total. So the chance that the rest stay below
+their caps and sum to what is left is one coefficient of a product of truncated Poisson series, found by a Fourier sum.
+The counts are tilted so that the race is typically close: then the largest term is near the middle of the sum.
+
+Heights are too many to be added one by one with a million voters. Terms are smooth from where they become possible on,
+so that sums over every 2nd, 4th and 8th differ from the whole by even powers of the step (Euler and Maclaurin). Steps
+are halved until two extrapolations agree to 1e-11, down to every height.
+
+Accuracy: `slack` has 1e-12 and 1e-16 per voter, relative. It is an estimate that tests against fractions confirm, where
+`close_races.py` and `race_planes.py` have a proved remainder.
 """
 
 from collections.abc import Sequence

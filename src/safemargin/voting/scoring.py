@@ -1,4 +1,18 @@
-"""Rules that add points: positional scoring and its special cases, and majority with a bar."""
+"""Rules that add points: positional scoring and its special cases, and majority with a bar.
+
+A vote gives `points[place]` to the candidate on each place, and most points win, ties to the lower number. Points are
+fractions; sums are integers after one common scale, so that ties are exact. Plurality is 1, 0, ..., 0; veto 1, ..., 1,
+0; Borda m - 1, ..., 0; approval-k has k ones. Candidates who are not named share the points of the places left, so that
+adding the same number to all sums changes nothing (canceling-out).
+
+Majority: the first of two wins with at least alpha n votes. As integers: with alpha = s / t, votes for the first times
+t against n times s; in floating point .55 x 100 would be above 55.
+
+Example: Borda with three candidates.
+
+>>> Positional(3, (Fraction(2), Fraction(1), Fraction(0))).statistics([(0, 1, 2), (2, 0, 1)]).tolist()
+[[2, 1, 0], [1, 0, 2]]
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,9 +1,18 @@
 """Elections drawn at random where points decide and every ranking is equally likely: every draw counts m! times.
 
 The others' points are then exchangeable: whoever has which of them is as likely as any other assignment. So a draw only
-says which points there are, and how often somebody wins is counted over all assignments at once. Let r have `s`, and
-let each other candidate c beat r with more than `s + t_c`. The points that are not more are nested in c. So r wins in
-as many assignments as the product has of (points up to `s + t_c`, less those assigned before), c by rising t.
+says which points there are, and how often somebody wins is counted over all m! assignments at once (Rao and Blackwell:
+the mean is the same, and the variance smaller).
+
+Counting without listing. Let r have `s` points, and let each other candidate c beat r with more than `s + t_c`. The
+points that are not more are nested in c. So r wins in as many assignments as the product has factors of
+
+    (points up to s + t_c, less those assigned before),   c by rising t.
+
+Of all pairs of votes and sets of results, many have the same t: these are computed once (`PointGrid`).
+
+Intervals: the pair is chosen on one half of the draws and measured on the other, so that choosing the largest does not
+bias it; the upper end is a union bound over pairs and sets.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,18 @@
 """Trails (Definition 4): histograms one after the other, each with one vote moved from one kind to another.
 
 Let t be a histogram of n votes, and (j, k) a direction. The trail from t of length q is t, t - x_j + x_k, ...,
-t - q x_j + q x_k: its entry is t, its exit the last one. Lemma 1: for votes that are drawn independently, and for every
-trail T, Pr[Hist in T | x_j] - Pr[Hist in T | x_k] = Pr[exit | x_j] - Pr[entry | x_k], as all else cancels out. Whatever
-the rule is, the histograms with a result in some set are trails of one direction, so that delta at epsilon 0 is a sum
-over the ends of trails. Each is exact, as a fraction.
+t - q x_j + q x_k: its entry is t, its exit the last one.
+
+Lemma 1. For votes that are drawn independently, and for every trail T,
+
+    Pr[Hist in T | x_j] - Pr[Hist in T | x_k] = Pr[exit | x_j] - Pr[entry | x_k],
+
+as Pr[t - x_j + x_k | x_k] = Pr[t | x_j]: all between the ends cancels out. (Moving a vote does not change the others,
+and the two histograms leave the same others.)
+
+Consequence. Whatever the rule is, the histograms with a result in some set fall into trails of one direction, the
+longest that stay in it. So delta at epsilon 0 is a sum over the ends of trails, each exact, as a fraction. Figure 1 of
+the paper is the case of two candidates: one trail, whose exit is where the majority turns.
 
 >>> trail = Trail((5, 0), (0, 1), 2)
 >>> list(trail), trail.gap([Fraction(1, 2)] * 2)

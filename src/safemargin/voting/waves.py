@@ -1,10 +1,27 @@
 """Histograms of several waves together: the person and all others vote anew, independently, in every wave.
 
-Who won is a function of a histogram and adds nothing. In one wave all that distinguishes two votes are their own two
-counts a and b, whose ratio of probabilities is (a / p) / (b / q). Turning other votes at random into one of the two is
-a step after publication, so that the two rarest kinds are the worst pair in one wave, whichever of them is cast; a step
-in every wave is a step after all of them, so that they are in all waves, too. What remains is in how many of the waves
-the rarest is cast. Ratios of waves multiply: they are kept as fractions of whole numbers, to be added up only once.
+Who won is a function of a histogram and adds nothing (Lemma 3, steps after publication). In one wave all that
+distinguishes two votes are their own two counts a and b, whose ratio of probabilities is (a / p) / (b / q).
+
+Theorem. In one wave the two rarest kinds are the worst pair: turning other votes at random into one of the two is a
+step after publication. A step in every wave is a step after all of them. So they are the worst pair in all waves, too,
+and what remains is in how many of the waves the rarest is cast; all waves + 1 cases are computed.
+
+Composition. With independent waves the probability of everything published is a product, and so is the ratio L of the
+two laws. Delta at epsilon is
+
+    Pr[L is infinite] + sum over finite ratios of  mass x max(0, 1 - exp(epsilon) / L).
+
+Ratios are kept as fractions of whole numbers, so that equal ones merge exactly. The waves are divided into two halves,
+whose ratios are multiplied only in the last sum, in order of size: w waves cost as much as w / 2.
+
+This is smaller than the sum of the deltas of single waves (basic composition), and at epsilon 0 it is the total
+variation distance of the product laws.
+
+Example: two of three people draw one of two votes; one wave shows .5, two waves .625 (not 1).
+
+>>> [round(waves_worst(3, [Fraction(1, 2)] * 2, waves, [0.0])[0].delta, 6) for waves in (1, 2)]
+[0.5, 0.625]
 """
 
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ from safemargin.web.edges import band_edges
 from safemargin.web.edit import written
 from safemargin.web.looks import Column
 
-AXIS, ORDERED, BANDS = "axis", "ordered", "bands"
+AXIS, ORDERED, BANDS, AREA = "axis", "ordered", "bands", "area"
 ANSWER, QUESTION, COUNT, OPTION, UNCOUNTED, UNUSED = "answer", "question", "count", "option", "uncounted", "unused"
 ROLE_WORDS = {
     ANSWER: "the answer",
@@ -29,6 +29,7 @@ ROLE_WORDS = {
     COUNT: "how many people a row stands for",
     OPTION: "how many people gave one answer",
     UNCOUNTED: "how many gave no valid answer",
+    AREA: "wider areas of another column",
     UNUSED: "not used",
 }
 AXES = (AXIS, ORDERED, BANDS)
@@ -65,6 +66,7 @@ def roles_in(content: Mapping[str, Any], names: Sequence[str]) -> Roles:
     counts = data["options"] if isinstance(data.get("options"), Mapping) else {}
     said = {data.get("answer", data.get("ballot")): ANSWER, data.get("count"): COUNT}
     said |= dict.fromkeys(counts.get("columns", ()), OPTION) | dict.fromkeys(counts.get("uncounted", ()), UNCOUNTED)
+    said |= {name: AREA for axis in content.get("axes", {}).values() for name in axis.get("levels", ())}
     said |= {name: QUESTION for name in names if any(name == each or fnmatchcase(name, each) for each in patterns)}
     bands = {}
     for key, section in content.get("axes", {}).items():
@@ -195,6 +197,9 @@ def with_roles(content: Mapping[str, Any], said: Roles, columns: Sequence[Column
         key = keys.get(name) or (f"{name}_group" if name in RESERVED else name)
         section = content["axes"][keys[name]] if name in keys else proposed.get(name, {"column": name})
         listed[key] = _axis(section, said.by_column[name], said.bands.get(name, ()), by_name[name], name not in keys)
+        if areas := listed[key].pop("levels", ()):
+            kept = [area for area in areas if said.by_column.get(area) == AREA]
+            listed[key] |= {"levels": kept} if kept else {}
         if name not in keys and by_name[name].missing:
             missing = list(
                 dict.fromkeys([*([missing] if isinstance(missing, str) else missing), *by_name[name].missing])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from safemargin.core import PublishedTable
 from safemargin.release.plan import Action
 from safemargin.release.report.context import FIFTH, ReportContext, lost_tables, worst_axis
 from safemargin.release.report.groups import DecidedGroup, is_omitted
@@ -13,7 +14,9 @@ from safemargin.ui import (
     AxisStrips,
     ChoiceBar,
     ChoiceBars,
+    CountNote,
     Fold,
+    Key,
     Paragraph,
     Part,
     Remedies,
@@ -25,6 +28,7 @@ from safemargin.ui import (
     plural,
 )
 
+MOST_NOTES = 400
 OPEN_ROWS = 60
 """Rows of a published table that is open."""
 MEMBERS = " | "
@@ -114,6 +118,31 @@ def choices_block(context: ReportContext) -> Part:
     return Section("Other choices", Paragraph(f"{caption}.", "quiet"), ChoiceBars(caption, bars))
 
 
+def _notes(context: ReportContext, table: PublishedTable) -> dict[Key, CountNote]:
+    """Why a group is not exact, what that costs, and what was tried that keeps more."""
+    (axis,) = table.axes
+    best = max(context.tried, key=lambda remedy: remedy.share, default=None)
+    fix = "" if best is None else f"Tried for the whole release: {best.words}; then {percent(best.share)} are exact."
+    notes: dict[Key, CountNote] = {}
+    for group in context.axes.get(axis, []):
+        if group.action is Action.EXACT or len(notes) >= MOST_NOTES:
+            continue
+        why = f"{group.reason[:1].upper()}{group.reason[1:]}." if group.reason else ""
+        note = CountNote(f"{axis} {group.name}", [why] if why else [], fix=fix, price=_price(group))
+        for option in table.options or ("",):
+            notes[frozenset({(axis, group.label)}), option] = note
+    return notes
+
+
+def _price(group: DecidedGroup) -> str:
+    people = plural(group.people, "person")
+    if group.action is Action.MERGED:
+        return f"{people} in {plural(group.members, 'category')} have one count together."
+    if group.action is Action.NOISED:
+        return f"The counts of {people} carry random noise."
+    return f"Nothing is published about {people} by themselves."
+
+
 def tables_section(context: ReportContext) -> Section:
     """The tables as they are published, in colours and with shares."""
     tables = context.publication.tables
@@ -123,7 +152,8 @@ def tables_section(context: ReportContext) -> Section:
             continue
         if all(status == "suppressed" for status in table.status):
             continue
-        made = crosstab(table, tables, orders=context.orders, shares=bool(table.options), total_name="All")
+        notes = _notes(context, table) if len(table.axes) == 1 else None
+        made = crosstab(table, tables, orders=context.orders, notes=notes, shares=bool(table.options), total_name="All")
         made = replace(made, why="suppressed")
         parts.append(
             Fold(f"By {table.name}: {plural(len(made.rows), 'row')}", made, is_open=len(made.rows) <= OPEN_ROWS)

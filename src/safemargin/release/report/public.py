@@ -58,10 +58,10 @@ def public_page(
 ) -> str:
     """The page beside the published tables. It is made from what is published only, and holds the rows as data."""
     data = {table.name: [list(row.values()) for row in rows_of(table, orders)] for table in tables}
-    crossed = {table.name: _crossed(table, tables, orders, bool(certificate["slack"])) for table in tables}
+    crossed = {table.name: crossed_table(table, tables, orders, bool(certificate["slack"])) for table in tables}
     singles = [table for table in tables if len(table.axes) == 1]
     ranked = sorted(singles, key=lambda table: len(table.groups[0]))
-    plots = [plot for table in singles if (plot := _plot(crossed[table.name])) is not None]
+    plots = [plot for table in singles if (plot := dot_plot(crossed[table.name])) is not None]
     plots = sorted(plots, key=lambda plot: -len(plot.strips[0].dots))[:1]
     links = {table["name"]: links_of(table["files"]) for table in certificate["tables"]}
     sections: list[Part] = [_table(crossed[table.name], links.get(table.name, [])) for table in ranked]
@@ -72,7 +72,7 @@ def public_page(
     page = render_report(
         Report(
             certificate["title"] or "Published tables",
-            *_result(certificate, tables, crossed),
+            *result_parts(certificate["questions"][0]["people"], tables),
             _coverage(tables),
             *not_checked(certificate),
             *_files(links),
@@ -123,7 +123,9 @@ def with_data(page: str, data: Mapping[str, Sequence[Sequence[object]]]) -> str:
     return page.replace("</body>", f'<script type="application/json" id="tables">{block}</script>\n</body>')
 
 
-def _crossed(table: PublishedTable, tables: Sequence[PublishedTable], orders: Orders, has_slack: bool) -> CountTable:
+def crossed_table(
+    table: PublishedTable, tables: Sequence[PublishedTable], orders: Orders, has_slack: bool
+) -> CountTable:
     """A table with shares, its suppressed groups, and what these have together, which everybody can subtract."""
     made = crosstab(table, tables, orders=orders, shares=bool(table.options), total_name="All")
     together = None
@@ -159,14 +161,11 @@ def _table(table: CountTable, links: Sequence[tuple[str, str]]) -> Part:
     return Section(table.caption, parts[0], Fold(f"{len(table.rows):,} rows", table, is_open=len(table.rows) <= 600))
 
 
-def _result(
-    certificate: Mapping[str, Any], tables: Sequence[PublishedTable], crossed: Mapping[str, CountTable]
-) -> Iterator[Part]:
-    """The finding: what most people chose."""
+def result_parts(people: int, tables: Sequence[PublishedTable]) -> Iterator[Part]:
+    """The finding: what most of so many people chose."""
     total = next((table for table in tables if not table.axes), None)
     if total is None:
         return
-    people = certificate["questions"][0]["people"]
     counts = {
         (total.options[option] if option >= 0 else ""): count
         for option, count in zip(total.option.tolist(), total.lower.tolist(), strict=True)
@@ -235,10 +234,10 @@ def _and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _plot(table: CountTable) -> DotPlot | None:
-    """How the groups of an axis differ, option by option."""
+def dot_plot(table: CountTable, fewest: int = FEWEST_DOTS) -> DotPlot | None:
+    """How the groups of an axis differ, option by option; nothing where there are fewer than `fewest`."""
     shown = [row for row in table.rows if row.counts and row.counts[0].value]
-    if not table.shares or len(shown) < FEWEST_DOTS or table.total is None or not table.total.counts[0].value:
+    if not table.shares or len(shown) < fewest or table.total is None or not table.total.counts[0].value:
         return None
     options = sorted(range(1, len(table.columns)), key=lambda place: -(_value(table.total, place)))[:MOST_STRIPS]
     strips = []

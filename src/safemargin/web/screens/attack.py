@@ -38,7 +38,8 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
 
 
 def _published(bench: Bench) -> list[PastRun]:
-    return [run for run in bench.place.project_runs() if run.kind == "published"]
+    runs = bench.place.project_runs()
+    return [run for run in runs if run.kind == "published" and "questions" not in run.document]
 
 
 def _arguments(bench: Bench, run: PastRun, knows_roll: bool, facts: Path | None) -> list[str]:
@@ -64,6 +65,7 @@ def attack(bench: Bench, given: Given) -> str:
 
 
 def _is_there(bench: Bench) -> bool:
+    """A release of several questions was attacked when it was made; files of one question are attacked here."""
     return bench.place.project is not None and bool(_published(bench))
 
 

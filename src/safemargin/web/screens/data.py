@@ -18,6 +18,7 @@ from safemargin.web.edit import with_content
 from safemargin.web.looks import Column, look_at
 from safemargin.web.place import stamp
 from safemargin.web.roles import (
+    AREA,
     BANDS,
     OPTION,
     ROLE_WORDS,
@@ -104,12 +105,13 @@ def _row(
     offered = {
         name: words
         for name, words in ROLE_WORDS.items()
-        if name == role or ((name != BANDS or column.is_scale) and (has_counts or name not in (OPTION, UNCOUNTED)))
+        if name == role
+        or (name != AREA and (name != BANDS or column.is_scale) and (has_counts or name not in (OPTION, UNCOUNTED)))
     }
     if column.is_whole and not has_counts:
         offered[OPTION] = ROLE_WORDS[OPTION]
     bars, most = column.bars, max((count for _, count in column.bars), default=1) or 1
-    note = f"holds the wider areas of {levels[column.name]}" if column.name in levels else ""
+    note = f"of {levels[column.name]}" if column.name in levels else ""
     note = "says who a person is, for the ledger" if column.name == person else note
     numbers = column.is_number and len(column.values) <= MOST_COUNTED
     return {

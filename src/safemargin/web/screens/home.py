@@ -103,6 +103,13 @@ def _next_step(bench: Bench, run: PastRun | None) -> tuple[str, str, str]:
     """The screen to go to, its name, and why."""
     if run is None:
         return "data", "Look at the data", "Check how every column was read, then set the limits and make a plan."
+    if run.kind == "published" and "questions" in run.document:
+        where = f"publish?{urlencode({'run': run.name})}"
+        return (
+            where,
+            "Look at what leaves",
+            f"The folder {run.name} is published, with one certificate for all questions.",
+        )
     if run.kind == "published":
         return (
             "attack",

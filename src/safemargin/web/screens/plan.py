@@ -41,7 +41,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "changes": [] if run is None else _changes(run, before),
         "parts": [] if run is None else [_axes(run), _groups(run)],
         "choices": choices,
-        "curve": None if run is None else _curve(choices),
+        "curve": None if run is None or "questions" in run.document else _curve(choices),
         "asks": any(choice.state == NOT_COMPUTED for choice in choices) or not choices,
         "typed_all": command(*_arguments(bench, name, ALL)),
         "digest": bench.place.digest,
