@@ -207,7 +207,7 @@ WRITERS = {
     "page": ("audit", "site.csv", "--out", "disk/page.html"),
     "sign": ("sign", "--new", "--key", "disk/k"),
     "sums": ("aggregate", "key", "disk/k", "--host", "localhost"),
-    "curves": ("aggregate", "privacy", "--clients", "10", "--bits", "2", "--curves", "disk/c.csv"),
+    "ptable": ("noise", "ptable", "--variance", "2", "--bound", "5", "--out", "disk/c.csv"),
 }
 
 
