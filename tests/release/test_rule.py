@@ -1,5 +1,6 @@
 """An onlooker who knows the rule and runs the program on other answers: see `reruns.py` for the attack."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 from cases import Town
+from evidence import seeds
+from question_reruns import attacked_battery, random_battery
 from reruns import attacked, attacked_crossed, random_city, random_secrets, run, unguarded, with_votes, witnesses
 from safemargin.core import Target, onlooker_with_roll
 from safemargin.release.decide.decide import decided
@@ -159,3 +162,23 @@ def test_tables_of_two_axes_confine_no_cell() -> None:
         assert same and found == [], seed
         published += any(margin.is_published for margin in plan.margins)
     assert published == len(CROSSED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["single tables", "crossed tables", "several questions"])
+def test_no_kind_of_secret_is_broken_by_the_rule(kind: str) -> None:
+    """Three to six options, secrets of all kinds; with EVIDENCE=all, 2,000 cities of each kind."""
+    labels: Counter[str] = Counter()
+    for seed in seeds(950_000, 3, 2_000):
+        if kind == "several questions":
+            plans, found, same = attacked_battery(random_battery(seed, 600, (2, 3)))
+            label = "rerun" if all(each.certificate.rule == "rerun" for each in plans) else "another"
+        else:
+            place, target = random_city(seed, 600, (2, 3), answers=(3, 4, 5, 6))
+            target = replace(target, secrets=random_secrets(seed, place.options))
+            is_single = kind == "single tables"
+            plan, found, same = attacked(place, target) if is_single else attacked_crossed(seed, place, target)
+            label = plan.certificate.rule
+        assert same and found == [], (kind, seed)
+        labels[label] += 1
+    assert labels["rerun"] or kind == "crossed tables", labels
