@@ -109,7 +109,7 @@ STRUCK = {"ENOSPC": "owtn", "EROFS": "onx"}
 def points(seen: str, number: int, share: int | None, copies: int = 10) -> list[int]:
     """At which operations the fault of a number strikes: at all of them, or at a share spread over them.
 
-    Left out are those where a fault does what it does at the next one: what a kill leaves is what is on the disk.
+    Omitted are those where a fault does what it does at the next one: what a kill leaves is what is on the disk.
     SIGTERM and SIGINT have one handler, and take turns. Of operations on copies (capital letters: the same few for each
     of many files), so many are struck.
     """

@@ -22,7 +22,7 @@ from safemargin.release import release as _function  # noqa: F401
 
 release_module = sys.modules["safemargin.release.release"]
 running: dict[int, tuple[int, int]] = {}
-"""By process: where it tells its operations, and what it says."""
+"""By process: where it writes its operations, and what it says."""
 
 
 def prepare() -> None:
