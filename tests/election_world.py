@@ -42,7 +42,11 @@ def plan_for(people: int, ill: int) -> str:
 
 SMALL = plan_for(6, 2)
 SHARED = SMALL.replace("openers = 3", "openers = 2")
-"""Two of three trustees suffice."""
+"""Two of three trustees decrypt, after all three froze the ballots."""
+OF_FOUR = SHARED.replace(
+    "\n[release.target]", 'trustee-4 = { role = "trustee", organisation = "Ombudsman" }\n\n[release.target]'
+)
+"""Two of four trustees decrypt, after three of them froze the ballots."""
 _TRUSTEES = "".join(
     f'escrow-{number} = {{ role = "escrow", organisation = "{name}" }}\n'
     for number, name in enumerate(("Union", "Court", "Ombudsman"), 1)
@@ -165,8 +169,7 @@ class World:
 
     def total(self, trustees: Sequence[str] | None = None) -> dict[str, int]:
         """Freeze and decrypt the binding total."""
-        chosen = trustees or self.plan.trustees
-        for _ in range(2):
+        for chosen in (self.plan.trustees, trustees or self.plan.trustees):
             for name in chosen:
                 self.desk(name).tally()
         self.desk("collector").publish()

@@ -1,19 +1,20 @@
 """A malicious party of each role, with the code at hand: what it tries is noticed, refuted, or stops nobody else."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from election_world import SHARED, SMALL, World, election_of, plan_for, secrets_of
+from election_world import OF_FOUR, SHARED, SMALL, World, election_of, plan_for, secrets_of
 from safemargin import election
 from safemargin.core import InputError
 from safemargin.election import collecting
 from safemargin.election.ballots import BallotFormat, Envelope
 from safemargin.election.board import Board, Head, make_entry, sign_head
 from safemargin.election.board_verification import BoardCheck, check_board
-from safemargin.election.client import enrol, send
+from safemargin.election.client import enrol, send, witness
 from safemargin.election.collecting import BallotBox, Collector
 from safemargin.election.desk import Desk
 from safemargin.election.group import random_scalar
@@ -131,25 +132,23 @@ def forge(world: World, name: str, type_: str, body: dict[str, Any]) -> None:
     """An entry that a trustee signs although it is nonsense."""
     world.ask("board", "append", make_entry(world.election, world.secrets[name], type_, body).content)
     world.desk("board")
-    from safemargin.election.client import witness
-
     witness(world.election, world.ask)
 
 
-def test_one_trustee_of_three_that_signs_nonsense_stops_nobody(tmp_path: Path) -> None:
-    """Two of three decrypt: wrong freeze, wrong total, parts that are kept back and another release are named and have
-    no effect.
+def test_one_trustee_of_four_that_signs_nonsense_stops_nobody(tmp_path: Path) -> None:
+    """Three of four freeze and two decrypt: wrong freeze, wrong total, parts that are kept back and another release are
+    named and have no effect.
     """
-    world = World(tmp_path, plan=SHARED).until_frozen()
+    world = World(tmp_path, plan=OF_FOUR).until_frozen()
     zero, signature = "00" * 32, "00" * 64
     forge(world, "trustee-3", "freeze", {"root": zero, "list": zero})
-    world.desk("trustee-1").tally()
-    parts = {option: {"part": zero, "proof": signature} for option in ("yes", "no", "no answer")}
-    forge(world, "trustee-3", "total", {"parts": parts})
-    world.desk("trustee-2").tally()
-    good = ["trustee-1", "trustee-2"]
-    for name in good:
+    for name in ("trustee-1", "trustee-2", "trustee-4"):
         world.desk(name).tally()
+    parts = {option: {"part": zero, "proof": signature} for option in ("yes", "no", "no answer")}
+    world.desk("trustee-1").tally()
+    forge(world, "trustee-3", "total", {"parts": parts})
+    good = ["trustee-1", "trustee-2"]
+    world.desk("trustee-2").tally()
     world.desk("collector").publish()
     forge(world, "trustee-3", "private", {"commitment": zero})
     for name in (*good, *good):
@@ -165,6 +164,49 @@ def test_one_trustee_of_three_that_signs_nonsense_stops_nobody(tmp_path: Path) -
     assert found.findings == [] and found.total == {"yes": 4, "no": 2, "no answer": 0}
     assert found.total_verified and found.certified and found.complete and found.published
     assert len(found.disregarded) == 4 and all("trustee-3" in text for text in found.disregarded)
+
+
+def test_two_groups_that_freeze_share_an_honest_trustee() -> None:
+    """By enumeration, with fewer than T dishonest of U: two sets of Q share an honest trustee, and Q is the least."""
+    for trustees in range(2, 8):
+        for openers in range(2, trustees + 1):
+            needed = (trustees + openers + 1) // 2
+            for size in (needed - 1, needed):
+                groups = [set(group) for group in itertools.combinations(range(trustees), size)]
+                shared = min(len(one & other) for one in groups for other in groups)
+                assert (shared >= openers) == (size == needed)
+
+
+def test_a_fork_opens_no_ballot(tmp_path: Path) -> None:
+    """Two of three decrypt. Organiser, one issuer and trustee-3 show trustees 1 and 2 boards that differ by one ballot:
+    either board has two that froze it, and neither is decrypted, since a third honest trustee is missing.
+    """
+    world = World(tmp_path, plan=SHARED).until_frozen()
+    for name in ("trustee-1", "trustee-3"):
+        world.desk(name).tally()
+    assert world.desk("trustee-1").tally() == "waiting for other trustees to freeze"
+    copy = canonical({"board": str(world.copy().folder)})
+    with pytest.raises(InputError, match="2 trustees froze this set of ballots; 3 must before any decrypts"):
+        world.ask("trustee-1", "total", copy)
+    early = {"parts": {option: {"part": "00" * 32, "proof": "00" * 64} for option in ("yes", "no", "no answer")}}
+    with pytest.raises(InputError, match="too early: 'freeze' is not complete"):
+        world.ask("board", "append", make_entry(world.election, world.secrets["trustee-3"], "total", early).content)
+
+
+def test_a_witness_that_saw_another_board_stops_the_election(tmp_path: Path) -> None:
+    """A majority of witnesses does not make up for one that noticed a fork; one that is asked about an older head is
+    no alarm.
+    """
+    world = World(tmp_path).begin()
+    issuer, size = world.role("issuer-1"), len(world.board.contents)
+    old = canonical({**world.role("board").board.extension(size), "path": []})
+    other = Head(size + 1, bytes(32), {})
+    issuer.store("heads").add({other.size.to_bytes(8, "big"): canonical(other.document())})
+    with pytest.raises(InputError, match="older than the last one"):
+        issuer.run("witness", old)
+    witness(world.election, world.ask)
+    with pytest.raises(InputError, match="issuer-1: .*the board was forked"):
+        world.desk("collector").close()
 
 
 def test_two_trustees_of_three_that_freeze_something_else_are_a_finding(tmp_path: Path) -> None:
@@ -218,7 +260,7 @@ def test_a_request_that_another_issuer_cannot_answer_is_refused(tmp_path: Path, 
 def test_no_trustee_goes_on_from_a_total_that_nobody_can_verify(tmp_path: Path) -> None:
     """Collector and one trustee of three, two of which decrypt: a wrong part, then an invented result at once."""
     world = World(tmp_path, plan=SHARED).until_frozen()
-    for name in ("trustee-1", "trustee-3", "trustee-1"):
+    for name in ("trustee-1", "trustee-2", "trustee-3", "trustee-1"):
         world.desk(name).tally()
     liar = world.desk("trustee-3")
     body = parse(liar._own("total", canonical({"board": str(world.copy().folder)})))["body"]

@@ -132,3 +132,30 @@ def test_with_turnout_apart_a_certificate_holds_in_every_reading_and_more_disagr
             outcomes.append(proof.holds)
         assert held == sorted(held, reverse=True), "more disagreement certified more"
     assert 50 < sum(outcomes) < len(outcomes) - 50
+
+
+@pytest.mark.filterwarnings("ignore::safemargin.release.sealed.InconsistencyWarning")
+@pytest.mark.parametrize("composition", ["joint", "sizes"])
+@pytest.mark.parametrize(("young", "action"), [((60, 40), "exact"), ((100, 0), "merged")])
+def test_one_dimension_that_one_person_skipped(
+    tmp_path: Path, composition: str, young: tuple[int, int], action: str
+) -> None:
+    """The roll of one axis is no joint roll of those who answered; groups of one mind are still not exact."""
+    yes, no = young[0] + 60 + 1, young[1] + 40
+    files = {
+        "total.csv": f"option,count\nyes,{yes}\nno,{no}\n",
+        "age.csv": f"age,option,count\nyoung,yes,{young[0]}\nyoung,no,{young[1]}\nold,yes,60\nold,no,40\n",
+        "roll.csv": "age,people\nyoung,110\nold,110\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    tallies = {"files": {"age": str(tmp_path / "age.csv")}, "total": str(tmp_path / "total.csv"), "turnout": "apart"}
+    content = {
+        "tallies": tallies | {"tolerance": 0.1},
+        "roll": {"files": [str(tmp_path / "roll.csv")]},
+        "axes": {"age": {"categories": ["young", "old"]}},
+        "onlookers": [{"name": "x", "composition": composition}],
+    }
+    cells = release(Project.build(content)).to_json()["cells"]
+    actions = {cell["action"] for cell in cells if cell["cell"]}  # type: ignore[attr-defined]
+    assert actions == {action} or (action != "exact" and "exact" not in actions)

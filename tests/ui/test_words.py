@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from safemargin import audit, ui
+from safemargin.release.report.charts import OTHER_COLOUR, WAY_COLOURS
+from safemargin.release.report.forecast import COLOURS as FORECAST
 from safemargin.ui.counts import STATUS
 from safemargin.ui.formatting import KIND_WORDS
 from safemargin.ui.terminal import STYLES
@@ -57,6 +59,16 @@ def test_green_amber_and_red_mean_one_thing(path: Path) -> None:
         for token, meaning in TOKENS.items():
             if re.search(rf"(?:background|color|border[a-z-]*|fill|stroke):[^;]*var\({token}(?:-bg)?\)", body):
                 assert not named - meaning, f"{selector.strip()} is painted in {token}"
+
+
+def test_charts_use_the_colours_of_the_pages() -> None:
+    """What is exact, merged, noised or lost has the colour of its token."""
+    page = (SOURCE / "ui/templates/page.css").read_text(encoding="utf-8")
+    tokens = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", page.partition("@media")[0]))
+    assert FORECAST == {"exact": tokens["exact"], "merged": tokens["merged"], "lost": tokens["supp"]}
+    assert WAY_COLOURS == {"merge": tokens["merged"], "noise": tokens["noised"], "suppress": tokens["supp"]}
+    for colour in {*FORECAST.values(), *WAY_COLOURS.values(), OTHER_COLOUR}:
+        assert f'[stroke="{colour}"]' in page and f'[fill="{colour}"]' in page, "the dark scheme has another"
 
 
 def test_the_terminal_has_the_same_colours() -> None:

@@ -257,7 +257,11 @@ class _Builder:
         return appears
 
     def _place(self, table: PublishedTable, layer: CellSet, cells: IntArray, sizes: list[int]) -> IntArray:
-        """Which listed cell of the layer each profile lies in, -1 for none."""
+        """The slice of a disjoint set of cells (`layer`) that each profile lies in, -1 where it lies in none.
+
+        `cells` are the keys of the listed cells, ascending; `sizes` the numbers of groups per axis, from which keys are
+        made.
+        """
         groups = np.zeros((len(self.codes), len(table.axes)), dtype=np.int64)
         for a, axis in enumerate(table.axes):
             column = self.axes.index(axis)

@@ -103,7 +103,10 @@ def _all(system: System) -> Conflict:
 
 
 def _one_row(system: System) -> Conflict | None:
-    """The row that the fewest caps contradict by themselves: a count above the people who could have been counted."""
+    """The row that the fewest caps contradict by themselves: a count above the people who could have been counted.
+
+    None if every row alone can hold beside the roll. Only caps of profiles that the row adds up are named with it.
+    """
     if system.people is None:
         return None
     room = system.high.reshape(-1, system.n_free_options) > 0

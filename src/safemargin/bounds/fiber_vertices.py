@@ -115,9 +115,7 @@ def _count(form: Equations, most: int) -> int:
 
 
 def _box(form: Equations, matrix: IntArray, bits: int, salt: int) -> Box:
-    """The box in units, every end moved outwards by a different fraction of one; ceilings that a row implies are
-    omitted.
-    """
+    """The box in units, every end moved outwards by a different fraction of one, without ceilings that rows imply."""
     count, unit = len(form.room), 2**bits
     # Moving each facet outwards by less than 1 adds no integer point and makes every vertex simple.
     push = unit // 8 + scattered(2 * count, bits - 1, salt)

@@ -297,7 +297,12 @@ class MarginRepair:
             np.add.at(matrix[:, -1], profiles.ravel(), -votes)
 
     def _reduced(self, matrix: IntArray, option: int, missing: IntArray) -> IntArray:
-        """Exchange single answers as long as that brings the margins nearer; what is then missing."""
+        """Change single pairs of answers as long as that brings the margins nearer; returns what every slice still
+        lacks.
+
+        A greedy descent on the squared distance of all margins, over pairs of a few profiles that can take up the
+        option and a few that can drop it. Changes `matrix`; profiles are used once.
+        """
         some = [self.generator.permutation(side)[: EFFORT.birthday_pairs] for side in self._open(matrix, option)]
         if not all(map(len, some)):
             return missing
@@ -378,7 +383,11 @@ def within_reach(blocks: IntArray, generator: Generator) -> list[int]:
 
 
 def _have_neighbours(keys: Keys) -> bool:
-    """Whether for most profiles another one agrees in all blocks but one."""
+    """Whether for most profiles there is another that lies in the same slices of all blocks but one.
+
+    Then exchanges of two pairs suffice, and nothing here is needed. `keys` are random numbers of slices, so equal sums
+    stand for equal slices.
+    """
     total = keys.sum(axis=0, dtype=np.uint64)
     paired = np.zeros(len(total), dtype=bool)
     for block in keys:

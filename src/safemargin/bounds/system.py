@@ -241,7 +241,9 @@ class System:
         return matrix[:, : len(self.options)]
 
     def listed_ends(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-        """Intervals per profile and listed option from those of the variables."""
+        """Intervals per profile and listed option from those of the variables; the reference option's follow from its
+        people.
+        """
         least, most = low.reshape(-1, self.n_free_options), high.reshape(-1, self.n_free_options)
         if self.reference:
             assert self.people is not None

@@ -380,10 +380,13 @@ class Onlooker:
     posterior: float | None = None
 
     def composition(self, axes: tuple[str, ...]) -> str:
-        """`joint` if a roll covers all `axes` together, `sizes` if only some, `none` without a roll."""
+        """`joint` if an exact roll covers all `axes` together, `sizes` if none does, `none` without a roll.
+
+        A roll that only bounds how many people answered is none of who answered, also where there is one axis.
+        """
         if not self.roll:
             return "none"
-        return "joint" if any(set(table.axes) >= set(axes) for table in self.roll) else "sizes"
+        return "joint" if any(roll.is_exact and set(roll.axes) >= set(axes) for roll in self.roll) else "sizes"
 
     def describe(self, axes: tuple[str, ...]) -> dict[str, object]:
         """What this onlooker knows, for a document."""

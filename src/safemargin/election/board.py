@@ -271,6 +271,10 @@ def check_proof(election: KnownElection, stated: Mapping[str, Any], type_: str) 
     return entry
 
 
+FORKED = "the board was forked"
+"""Ends the refusal of a witness that saw another log: nobody goes on from there."""
+
+
 class BoardWitness:
     """What an issuer remembers of the board: it signs a head only if it continues the last one."""
 
@@ -284,7 +288,9 @@ class BoardWitness:
         board = self.election.only("board").name
         if board not in head.signed_by(self.election) or not isinstance(path, list):
             raise InputError("the head is not signed by the board")
+        if last is not None and head.size < last.size:  # two parties asked at the same time, or somebody replays
+            raise InputError("the head is older than the last one that this witness signed")
         steps: Sequence[bytes] = [unhex(node, 32) for node in path]
         if last is not None and not is_continued(last.size, last.root, head.size, head.root, steps):
-            raise InputError("the head does not continue the log that this witness signed: the board was forked")
+            raise InputError(f"the head does not continue the log that this witness signed: {FORKED}")
         return head, sign_head(self.election, self.secret.signing, self.secret.name, head)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx2
 
 from safemargin.core import InputError
-from safemargin.election.board import Board
+from safemargin.election.board import FORKED, Board
 from safemargin.election.board_verification import is_pinned
 from safemargin.election.keys import canonical, new_seed, operator_bytes, parse
 from safemargin.election.manifests import Dimension, KnownElection, Party
@@ -206,7 +206,9 @@ def witness(election: KnownElection, ask: Ask) -> None:
             last = parse(ask(issuer, "witness", b""))["last"]
             extension = ask(board, "extension", canonical({"old": last}))
             ask(board, "cosign", ask(issuer, "witness", extension))
-        except InputError:
+        except InputError as error:
+            if str(error).endswith(FORKED):  # no absence, and no majority makes up for it
+                raise InputError(f"{issuer}: {error}") from None
             absent.append(issuer)
     if 2 * len(absent) >= len(issuers):
         raise InputError(f"the head of the board is not witnessed: {', '.join(absent)} refused or are away")

@@ -193,8 +193,8 @@ def _complete(election: KnownElection, stage: int) -> dict[str, int]:
     """How many authors must have written which type before the next stage begins."""
     needed, issuers = election.manifest.openers, len(election.manifest.of("issuer"))
     rules: list[dict[str, int]] = [{"manifest": 1}, {"closed": 1}, {"register": 1, "issued": issuers, "received": 1}]
-    rules += [{"ballots": 2}, {"freeze": needed}, {"total": needed}, {"result": 1}, {"private": needed}]
-    rules += [{"compared": needed}, {"release": needed}]
+    rules += [{"ballots": 2}, {"freeze": election.manifest.freezers}, {"total": needed}, {"result": 1}]
+    rules += [{"private": needed}, {"compared": needed}, {"release": needed}]
     return rules[stage]
 
 

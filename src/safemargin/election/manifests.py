@@ -248,6 +248,16 @@ class ElectionManifest(ManifestPart):
                 yield f"tally: {fault}"
 
     @property
+    def freezers(self) -> int:
+        """How many trustees freeze one set of ballots before anything of it is decrypted: Q = ceil((U + T) / 2).
+
+        Two groups of Q of the U trustees share at least 2 Q - U >= T of them, so one that is honest, where fewer than T
+        are not. It never freezes twice. So no two sets of ballots are decrypted, whatever board each trustee was shown:
+        their difference would open single ballots. Example: with 2 of 3 all three freeze; with 3 of 5, four.
+        """
+        return (len(self.tally) + self.openers + 1) // 2
+
+    @property
     def _fewest(self) -> dict[Role, int]:
         fewest: dict[Role, int] = {"registrar": 1, "issuer": 2, "box": 1, "collector": 1, "board": 1}
         return fewest | {"trustee": self.openers} | ({"escrow": self.escrow.quorum} if self.escrow else {})

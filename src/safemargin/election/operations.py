@@ -129,7 +129,7 @@ class Operations:
                 self._own(step, message(step))
         if "freeze" not in done:
             return self._post(self._own("freeze", canonical(where)))
-        if len(board.of("freeze")) < needed:
+        if len(board.of("freeze")) < self.election.manifest.freezers:
             return "waiting for other trustees to freeze"
         if "total" not in done:
             return self._post(self._own("total", canonical(where)))

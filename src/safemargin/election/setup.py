@@ -66,7 +66,10 @@ class ElectionPlan(ManifestPart):
     dimensions: dict[FileName, PlannedDimension]
     parties: dict[FileName, PlannedParty]
     openers: int = 0
-    """Trustees that decrypt together; 0: all of them, which is the default up to three."""
+    """Trustees that decrypt together; 0: all of them, which is the default up to three.
+
+    More of them freeze the ballots first: `Manifest.freezers`.
+    """
     least: int = 20
     kappa: int = Target.kappa
     share: int = 0

@@ -97,7 +97,8 @@ def _missing(election: KnownElection, authors: dict[str, list[str]]) -> list[str
     }
     for type_ in TURNS:
         there = authors.get(type_, [])
-        if type_ not in wanted and len(there) >= election.manifest.openers:
+        needed = election.manifest.freezers if type_ == "freeze" else election.manifest.openers
+        if type_ not in wanted and len(there) >= needed:
             continue
         waiting = [name for name in wanted.get(type_, trustees) if name not in there]
         if type_ == "ballots" and len(there) == 1:

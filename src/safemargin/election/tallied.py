@@ -22,16 +22,16 @@ def spare_trustees(election: KnownElection) -> int:
     return min(trustees - needed, needed - 1)
 
 
-def _wrong(check: BoardCheck, election: KnownElection, faults: dict[str, str]) -> Iterator[str]:
+def _wrong(check: BoardCheck, spare: int, faults: dict[str, str]) -> Iterator[str]:
     """Faults by trustee: findings, or disregarded where enough others are left."""
-    if len(faults) > spare_trustees(election):
+    if len(faults) > spare:
         yield from faults.values()
     else:
         check.disregarded += faults.values()
 
 
 def freeze_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
-    """Every trustee froze the one set of ballots and the one list of sums."""
+    """Enough trustees froze the one set of ballots and the one list of sums before anything was decrypted."""
     expected = {"root": plan.root.hex(), "list": plan.list_hash}
     faults = {
         entry.author: f"{entry_name(index, entry)}: is not the root of the ballots and the list of sums that may be "
@@ -39,7 +39,11 @@ def freeze_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[
         for index, entry in enumerate(board.entries)
         if entry.type == "freeze" and entry.body != expected
     }
-    yield from _wrong(check, board.election, faults)
+    manifest = board.election.manifest
+    yield from _wrong(check, len(manifest.tally) - manifest.freezers, faults)
+    same = len(board.of("freeze")) - len(faults)
+    if board.of("total") and same < manifest.freezers:
+        yield f"freeze: {same} trustees froze these ballots; {manifest.freezers} must before anything is decrypted"
 
 
 def total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[str]:
@@ -57,7 +61,7 @@ def total_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator[s
             continue
         for option, given in entry.body["parts"].items():
             right[option][entry.author] = bytes.fromhex(given["part"])
-    yield from _wrong(check, board.election, faults)
+    yield from _wrong(check, spare_trustees(board.election), faults)
     check.right_totals = right
     if not stated:
         return
@@ -97,12 +101,12 @@ def release_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator
     for name in plan.accepted:
         check.dimensions[name].setdefault("opened", name in plan.groups and bool(stated))
     if not plan.total_cells:
-        check.complete = len(board.of("freeze")) >= board.election.manifest.openers
+        check.complete = len(board.of("freeze")) >= board.election.manifest.freezers
     if not stated:
         return
     others = [entry.author for entry in board.of("release") if entry not in stated]
     other = "release: the trustees signed different releases"
-    yield from _wrong(check, board.election, {name: f"{other}: {name} another one" for name in others})
+    yield from _wrong(check, spare_trustees(board.election), {name: f"{other}: {name} another one" for name in others})
     if len(stated) < board.election.manifest.openers:
         return
     body = {key: value for key, value in stated[0].body.items() if key != "cells"}
@@ -110,7 +114,9 @@ def release_faults(board: Board, check: BoardCheck, plan: TallyPlan) -> Iterator
     files = {name: content_of(board, f"release/{name}") for name in body["files"]}
     digest = hashlib.sha256(json.dumps(body["files"], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     dissent = [entry.author for entry in board.of("compared") if entry.body["release"] != digest]
-    yield from _wrong(check, board.election, {name: f"compared: {name} computed another release" for name in dissent})
+    yield from _wrong(
+        check, spare_trustees(board.election), {name: f"compared: {name} computed another release" for name in dissent}
+    )
     if check.certified != bool(files):
         yield "release: is called certified without files, or has files without being certified"
     if body["kappa"] != plan.kappa:
@@ -133,7 +139,7 @@ def _cell_faults(stated: list[BoardEntry], check: BoardCheck, plan: TallyPlan, c
             continue
         for cell, each in zip(cells, entry.body["cells"], strict=True):
             parts[cell][entry.author] = bytes.fromhex(each["part"])
-    yield from _wrong(check, plan.election, faults)
+    yield from _wrong(check, spare_trustees(plan.election), faults)
     for cell, count in cells.items():
         if len(parts[cell]) < plan.election.manifest.openers:
             yield f"release: {cell.dimension}, {cell.option}: too few trustees proved this count"

@@ -86,8 +86,9 @@ class Trustee(Role):
         if stated is None or json.loads(stated) != {"root": plan.root.hex(), "list": plan.list_hash}:
             raise InputError("this trustee froze other ballots or none: it decrypts one set of ballots, once")
         same = [entry for entry in board.of("freeze") if entry.body == json.loads(stated)]
-        if len(same) < self.election.manifest.openers:  # others were judged when the board was verified
-            raise InputError("the trustees have not frozen one and the same set of ballots")
+        needed = self.election.manifest.freezers
+        if len(same) < needed:  # others were judged when the board was verified
+            raise InputError(f"{len(same)} trustees froze this set of ballots; {needed} must before any decrypts")
         return plan
 
     def freeze(self, body: bytes) -> bytes:

@@ -144,6 +144,7 @@ def _queries(
 
 
 def _rms(values: FloatArray) -> float:
+    """The root of the mean of some squares; none of nothing."""
     return math.sqrt(float((values**2).mean()))
 
 
@@ -156,6 +157,7 @@ def _flat(design: Design, variance: float) -> list[Squares]:
 
 
 def _squares(table: IntArray | FloatArray, true: IntArray) -> Squares:
+    """Squared errors of one method on one level: of the people of every area, and of its detailed counts on average."""
     people = (table.sum(axis=1) - true.sum(axis=1)).astype(np.float64) ** 2
     cells = ((table - true).astype(np.float64) ** 2).mean(axis=1)
     return people, cells

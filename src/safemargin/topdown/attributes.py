@@ -27,6 +27,7 @@ class MarginQuery:
     groups: tuple[Codes | None, ...] = ()
 
     def __post_init__(self) -> None:
+        """Attributes without groups are counted by category."""
         if not self.groups:
             object.__setattr__(self, "groups", (None,) * len(self.axes))  # the dataclass is frozen
 
@@ -197,6 +198,7 @@ class Attributes:
 
 
 def _sum_groups(shaped: Numbers, codes: Sequence[int], axis: int) -> Numbers:
+    """Sum the categories of one attribute by their groups."""
     group = np.asarray(codes)
     sums = [shaped.take(np.flatnonzero(group == code), axis=axis).sum(axis=axis) for code in range(max(codes) + 1)]
     summed: Numbers = np.stack(sums, axis=axis)
@@ -233,6 +235,7 @@ def _join(left: Mapping[int, Codes | None], right: Mapping[int, Codes | None], a
 
 
 def _is_coarser(coarse: Codes | None, fine: Codes | None) -> bool:
+    """Whether the groups of one attribute are unions of others."""
     if fine is None or coarse is None:
         return fine is None
     return len(set(zip(fine, coarse, strict=True))) == len(set(fine))  # each fine group lies in one coarse group

@@ -129,7 +129,9 @@ class Basis:
         return np.ascontiguousarray(shaped).reshape(count, -1)
 
     def sees(self, query: MarginQuery, component: Component) -> bool:
-        """Whether a margin counts by all categories of the attributes with contrasts."""
+        """Whether a margin counts by all categories of the attributes with contrasts; others say nothing about the
+        component.
+        """
         parts = query.groups_by_axis
         return all(axis in parts and parts[axis] is None for axis, fine in enumerate(component.fine) if fine)
 
@@ -179,6 +181,7 @@ class Basis:
         return sums
 
     def _select(self, shaped: FloatArray, query: MarginQuery, component: Component) -> FloatArray:
+        """The coordinates of one component in a table that was turned, by row, contrast and block."""
         slices = list(self._slices(component))
         for axis in range(len(self.counts)):
             if query.groups_by_axis.get(axis, ()) is not None:
@@ -187,6 +190,7 @@ class Basis:
         return np.ascontiguousarray(selected).reshape(len(shaped), component.contrasts, -1)
 
     def _slices(self, component: Component) -> tuple[slice, ...]:
+        """Where the coordinates of a component stand along every attribute: contrasts behind, block sums in front."""
         axes = zip(component.fine, self.counts, strict=True)
         return slice(None), *(slice(count, None) if is_fine else slice(count) for is_fine, count in axes)
 
@@ -196,4 +200,5 @@ class Basis:
 
 
 def _kron(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The Kronecker product, as floats."""
     return np.asarray(np.kron(left, right), dtype=np.float64)

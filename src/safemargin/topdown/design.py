@@ -42,7 +42,8 @@ Area = tuple[int, int]  # level and index
 class Spine:
     """Areas by level, the widest first; the parts of an area are contiguous.
 
-    `parents[level][index]` is the index of the area one level up that an area is part of.
+    `parents[level][index]` is the index of the area one level up that an area is part of. Level 0 has one area. Tables
+    of a level are arrays with a row per area, so sums over parts are `np.add.reduceat` at `starts`.
     """
 
     # Not a `core.Hierarchy`, which has a matrix of nodes by leaves (10 GB with 100,000 leaves). Here all leaves are on
@@ -68,7 +69,7 @@ class Spine:
         return tuple(frozen(np.flatnonzero(np.diff(above, prepend=-1))) for above in self.parents)
 
     def children(self, level: int, area: int) -> range:
-        """Indices of the parts of an area, one level down."""
+        """Indices of the parts of an area, one level down; they are contiguous, so a range is enough."""
         starts = self.starts[level + 1]
         end = int(starts[area + 1]) if area + 1 < len(starts) else len(self.names[level + 1])
         return range(int(starts[area]), end)
@@ -121,7 +122,11 @@ def build_spine(levels: Sequence[str], root: str, paths: Iterable[tuple[str, ...
 
 @dataclass(frozen=True)
 class MarginLimit:
-    """The counts of a margin lie between `low` and `high`, one row per area of a level."""
+    """The counts of a margin lie between `low` and `high`, one row per area of a level.
+
+    `MAX_COUNT` in `high` stands for no limit. Limits are public facts or earlier tables; data that break a public one
+    are refused (`check_truth`).
+    """
 
     query: MarginQuery
     low: IntArray
@@ -155,7 +160,10 @@ class WeightedLimit:
 
 @dataclass(frozen=True)
 class LookAhead:
-    """Rows `least <= here x + below y <= most` with integer `y >= 0`: counts `y` of parts of areas with counts `x`."""
+    """Rows `least <= here x + below y <= most` with integer `y >= 0`: counts `y` of parts of areas with counts `x`.
+
+    Added to a sibling problem, they make sure that its counts can be divided further down.
+    """
 
     here: sparse.csr_array
     below: sparse.csr_array
@@ -189,6 +197,9 @@ class Design:
     weighted: tuple[tuple[int, WeightedLimit], ...] = ()
 
     def __post_init__(self) -> None:
+        """Refuse a design that cannot be carried out: shares that do not add up to 1, noise that cannot be drawn, bad
+        passes.
+        """
         if self.rho_squared <= 0:
             raise InputError(f"budget.rho_squared = {self.rho_squared}: must be positive")
         _check_shares("budget.levels", self.shares)
@@ -244,6 +255,7 @@ def noise_variance(parameter: Fraction) -> float:
 
 
 def _check_shares(where: str, shares: Sequence[Fraction]) -> None:
+    """Raise unless shares are not negative and add up to 1 exactly, as fractions."""
     if any(share < 0 for share in shares):
         raise InputError(f"{where}: a share is negative")
     if (total := sum(shares, Fraction(0))) != 1:

@@ -69,7 +69,11 @@ def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[Weig
 def reachable_sets(
     spine: Spine, margin: MarginQuery, cells: int, limits: list[list[MarginLimit]]
 ) -> list[WeightedLimit | None]:
-    """By level, the sets of cells that the levels below limit more tightly than the level's own limits."""
+    """By level, the sets of cells that the levels below limit more tightly than the level's own limits.
+
+    Ends of all 2^cells sets, from the smallest areas up: sums over parts, cut with the box and plank of the level (the
+    statement of the module). Exact for one margin of at most `MAX_CELLS` cells with totals; none otherwise.
+    """
     levels: list[WeightedLimit | None] = [None] * len(spine.levels)
     with_totals = [level for level, here in enumerate(limits) if any(not limit.query.axes for limit in here)]
     crossed = any(limit.query == margin for here in limits for limit in here)
@@ -170,7 +174,11 @@ def look_ahead(
     kept: BoolArray,
     marks: frozenset[Area],
 ) -> LookAhead | None:
-    """Rows for the parts of marked areas; `kept` says which counts of a margin of `areas` are unknowns."""
+    """Rows for the parts of marked areas; `kept` says which counts of a margin of `areas` are unknowns.
+
+    None if no area is marked. Counts of parts become unknowns that add up to their area and keep their own limits;
+    marked parts get rows of their own parts in turn.
+    """
     builder = _LookAheadBuilder(design, limits, margin, marks)
     columns = np.where(kept, np.cumsum(kept) - 1, -1).reshape(len(areas), -1)
     for area, own in zip(areas, columns, strict=True):
@@ -225,10 +233,12 @@ class _LookAheadBuilder:
         return LookAhead(self._matrix(False, width), self._matrix(True, self.columns), least, most)
 
     def _add_rows(self, least: IntArray, most: IntArray) -> None:
+        """Count further rows, with their least and most."""
         self.ends.append((least, most))
         self.rows += len(least)
 
     def _matrix(self, below: bool, width: int) -> sparse.csr_array:
+        """The entries collected for counts of this level, or of levels below, as one matrix."""
         entries = self.entries[below]
         empty = np.zeros(0, dtype=np.int64)
         rows = np.concatenate([empty, *(rows for rows, _, _ in entries)])

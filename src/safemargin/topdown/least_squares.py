@@ -65,7 +65,10 @@ NO_NOISE = 1e-12  # noise with a smaller variance is zero except in one of so ma
 
 @dataclass(frozen=True)
 class ComponentEstimate:
-    """Coordinates of one component by area and contrast, and their covariance by area."""
+    """Coordinates of one component by area and contrast, and their covariance by area.
+
+    All contrasts of a component have the same covariance: it has a row per area, not per contrast.
+    """
 
     values: FloatArray
     covariance: FloatArray
@@ -94,7 +97,11 @@ class LeastSquaresFit:
         return np.sqrt(np.where(variance > self.floor, variance, 0.0))
 
     def given(self, level: int, above: IntArray) -> FloatArray:
-        """Estimate of every count of a level, given the counts one level up."""
+        """Estimate of every count of a level, given the counts one level up.
+
+        The downward step again, with integer counts above in place of their estimates: what tables of this level are
+        near.
+        """
         coordinates = []
         values = self.basis.forward(above, self.basis.attributes.detailed)
         for own, parents in zip(self.up[level], values, strict=True):
@@ -116,7 +123,10 @@ def check_size(design: Design) -> None:
 
 
 def fit(design: Design, measured: Measurements) -> LeastSquaresFit:
-    """The best linear unbiased estimate from all noisy margins and exact ones."""
+    """The best linear unbiased estimate from all noisy margins and exact ones: one pass up the tree, one pass down.
+
+    Up: what an area and its parts say, by component. Down: what everything else says, from the better estimate above.
+    """
     check_size(design)
     spine, basis, floor = design.spine, Basis(design.attributes), _floor(design)
     up: list[list[ComponentEstimate]] = [[] for _ in spine.levels]
@@ -159,7 +169,11 @@ def _up(
     below: list[ComponentEstimate] | None,
     floor: float,
 ) -> list[ComponentEstimate]:
-    """Coordinates of a level from the sums of its parts and its own margins."""
+    """Coordinates of a level from the sums of its parts and its own margins: one Kalman update per margin and
+    component.
+
+    The detailed margin comes first, where there is one: it alone sees every component.
+    """
     variances = _variances(design, level)
     beliefs: list[ComponentEstimate | None] = list(below) if below else [None] * len(basis.components)
     detailed = design.attributes.detailed
@@ -181,7 +195,7 @@ def _variances(design: Design, level: int) -> dict[MarginQuery, float]:
 
 
 def _floor(design: Design) -> float:
-    """Variances of what is not known exactly are larger than this: no count is measured nearly that often."""
+    """Variances below this are rounding errors of zero: no count is measured so often that its variance comes near."""
     variances = [v for level in range(len(design.spine.levels)) for v in _variances(design, level).values() if v]
     return SINGULAR * min(variances, default=0.0)
 

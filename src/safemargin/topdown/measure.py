@@ -1,4 +1,15 @@
-"""The first phase, the only one that is given counts of people: exact counts and noisy ones become public files."""
+"""The first phase, the only one that is given counts of people: exact counts and noisy ones become public files.
+
+Objects
+    counts      by level, a row per area and a column per cell; confidential
+    noise       discrete Gaussian, independent for every count of every measured margin (Canonne, Kamath, Steinke 2022)
+    files       exact margins, and noisy ones with the variance of their noise
+
+Invariants
+    * Noise is drawn once per margin. A file of an interrupted run is kept: drawing again would spend the budget twice.
+    * Nothing leaves this phase but these files; everything later is post-processing of them and costs nothing.
+    * Noise comes from system entropy through `samplers`; there is no seed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

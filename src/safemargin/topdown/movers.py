@@ -93,12 +93,14 @@ def moved_squares(attributes: Attributes, query: MarginQuery, sizes: HouseholdSi
 
 
 def _change(before: tuple[int, int], after: tuple[int, int]) -> Counter[tuple[int, int]]:
+    """What a record that moves from one cell to another changes: one count less, one more."""
     change = Counter({before: -1})
     change[after] += 1
     return change
 
 
 def _square(*changes: Counter[tuple[int, int]]) -> int:
+    """The squared length of several changes together; counts in the same cell add up first."""
     cells = set[tuple[int, int]]().union(*changes)
     return sum(sum(change[cell] for change in changes) ** 2 for cell in cells)
 

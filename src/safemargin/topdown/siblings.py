@@ -78,7 +78,7 @@ class SiblingProblem:
         )
 
     def without(self, gone: BoolArray) -> "SiblingProblem":
-        """The same problem without counts that must be zero."""
+        """The same problem without counts that must be zero; what they contributed to targets of sums is taken off."""
         keep = ~gone
         lost = np.where(gone, self.target, 0.0)
         return SiblingProblem(
@@ -137,9 +137,10 @@ class SiblingMatrices:
         weights: dict[MarginQuery, FloatArray],
         starts: IntArray = ONE_AREA,
     ) -> SiblingProblem:
-        """The parts of areas: `target` and the weights of each margin have a row per part.
+        """The parts of areas as one problem: `target` and the weights of each margin have a row per part.
 
-        `above` has the counts of the areas, whose first parts `starts` has.
+        `above` has the counts of the areas, whose first parts `starts` has. Rows are the limits, the sums above, and
+        weighted sums, in this order.
         """
         areas, cells = target.shape
         blocks = [(self.sums(areas, limit.query), limit.low, limit.high) for limit in limits]
@@ -199,7 +200,10 @@ class SiblingMatrices:
 
 
 def nonnegative_estimate(problem: SiblingProblem) -> FloatArray:
-    """The values nearest to the target that satisfy everything, as real numbers."""
+    """The values nearest to the target that satisfy everything, as real numbers; raises `Infeasible` if there are none.
+
+    Distant limits are omitted first, which keeps the program well scaled; if one is broken, all are used.
+    """
     if not len(problem.target):
         raise Infeasible("no counts satisfy all constraints, because none is left")
     # Targets are rounded to binary fractions whose sums are exact, so that equations do not contradict each other.
@@ -275,7 +279,12 @@ def _widen(matrix: sparse.csr_array, width: int) -> sparse.csr_array:
 
 
 def round_to_integers(problem: SiblingProblem, values: FloatArray, ahead: LookAhead | None = None) -> IntArray:
-    """The nearest integer counts by the sum of distances; with `ahead`, among those that can be divided further."""
+    """The nearest integer counts by the sum of distances; with `ahead`, among those that can be divided further.
+
+    First to neighbours (a linear program, integral for transport problems), then integers within `FIRST_RANGE`, then
+    any. Every attempt is verified by integer addition; raises `Infeasible` if an integer program proves that there are
+    none.
+    """
     floor = np.floor(values + TOLERANCE)
     floor[problem.empty] = 0.0
     fraction = np.where(problem.empty, 0.0, np.clip(values - floor, 0.0, 1.0))
@@ -316,9 +325,10 @@ def _round(
     step: FloatArray,
     free: FloatArray | None,
 ) -> FloatArray | None:
-    """An optimum of `floor` plus at most `step`, then the counts further down.
+    """An optimum of `floor` plus at most `step`, then the counts further down; nothing if there is none.
 
-    With `free`, counts are integers and may go that much further, at a cost.
+    With `free`, counts are integers and may go that much further, at a cost. Running out of time raises: an unsolved
+    program is no proof that there are no counts.
     """
     size = len(floor)
     rows, below = problem.matrix, sparse.csr_array((problem.matrix.shape[0], 0))

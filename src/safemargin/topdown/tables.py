@@ -42,7 +42,10 @@ BATCH = 6_000
 
 
 class Estimates(Protocol):
-    """What tables should be near: by level, counts and their standard errors."""
+    """What tables should be near: by level, counts and their standard errors.
+
+    `LeastSquaresFit` is one; a release without noise has another, to see whether any tables exist.
+    """
 
     def estimate(self, level: int) -> FloatArray:
         """Of every count."""
@@ -56,7 +59,10 @@ class Estimates(Protocol):
 
 @dataclass(frozen=True)
 class MarginPass:
-    """One margin of all areas of a level: target, constraints and weights."""
+    """One margin of all areas of a level: target, constraints and weights.
+
+    `rows` and `weighted` are the constraints that this pass is the first to see; `above` the sums that parts keep.
+    """
 
     margin: MarginQuery
     matrices: SiblingMatrices
@@ -126,14 +132,17 @@ class LevelProblem:
 
     @cached_property
     def _estimate(self) -> FloatArray:
+        """What the counts of this level should be near, given the counts above."""
         return self.fit.estimate(0) if self.above is None else self.fit.given(self.level, self.above)
 
     @cached_property
     def _passes(self) -> list[MarginPass]:
+        """The passes of the design, coarse margins first."""
         return self._prepare(self.design.passes)
 
     @cached_property
     def _sure_passes(self) -> list[MarginPass]:
+        """Two passes that cannot fail after the first: all that is constrained on any level, then everything."""
         # The first pass holds all that is constrained on any level. What is left is a transport problem, whose vertices
         # are integer, so the second pass cannot fail.
         queries = [*(query for here in self.limits for query in here), *(w.query for _, w in self.design.weighted)]
@@ -141,6 +150,7 @@ class LevelProblem:
         return self._prepare(dict.fromkeys((constrained, self.design.attributes.detailed)))
 
     def _prepare(self, margins: Iterable[MarginQuery]) -> list[MarginPass]:
+        """The passes over these margins, with all that is the same for every area of the level."""
         attributes, passes = self.design.attributes, []
         before: MarginQuery | None = None
         possible = (~self.design.impossible)[None, :].astype(np.int64)
@@ -165,6 +175,11 @@ class LevelProblem:
         return passes
 
     def _solve_passes(self, parents: range, passes: list[MarginPass], marks: frozenset[Area] | None) -> IntArray:
+        """Integer counts of the parts of areas: each pass keeps the sums of the one before exactly.
+
+        Targets are moved by what the earlier pass changed; cells that are empty in the area above are empty in its
+        parts.
+        """
         attributes, areas = self.design.attributes, self.siblings(parents)
         part = slice(areas.start, areas.stop)
         starts = ONE_AREA
@@ -244,7 +259,7 @@ class LevelProblem:
 class SolvedLevel:
     """A level that was attempted: its counts, those above, and by parent the areas that were looked ahead from.
 
-    Sibling areas without a solution have None.
+    Sibling areas without a solution have None. Kept so that siblings for which nothing changed are not solved again.
     """
 
     table: IntArray

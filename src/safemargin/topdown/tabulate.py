@@ -60,9 +60,10 @@ def read_spine(project: TopDownProject) -> Spine:
 
 
 def count_people(project: TopDownProject, spine: Spine, path: Path | None = None) -> IntArray:
-    """Counts of the smallest areas, a row for each, a column for each cell.
+    """Counts of the smallest areas: a row for each area, a column for each cell of the detailed margin.
 
-    `path` may be another file with the same columns, of people or, with a column `count`, of their numbers.
+    `path` may be another file with the same columns, of people or, with a column `count`, of their numbers. These
+    counts are confidential: the measurement phase alone gets them.
     """
     kinds, count = project.kinds, project.data.count
     if path is not None and "count" in _source(path).columns:

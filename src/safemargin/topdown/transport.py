@@ -81,10 +81,17 @@ class _Point:
 
     @property
     def miss(self) -> float:
+        """The largest amount by which any sum is missed."""
         return max(float(np.abs(self.rows).max(initial=0.0)), float(np.abs(self.missing).max(initial=0.0)))
 
 
 class _Newton:
+    """Newton's method on the dual of many independent problems at once, one per area above.
+
+    `slope` is how far a count moves per unit of multiplier. Steps of different areas above have lengths of their own,
+    as their problems share nothing.
+    """
+
     def __init__(self, problem: TransportProblem) -> None:
         self.problem, self.slope = problem, 1.0 / problem.weight
         areas, cells = problem.target.shape
@@ -131,7 +138,10 @@ class _Newton:
 
 
 def nearest_counts(problem: TransportProblem) -> FloatArray | None:
-    """The counts with the least sum of weighted squares from the target; None if they were not found."""
+    """The counts with the least sum of weighted squares from the target; None if they were not found.
+
+    Armijo's rule per area above: a step is halved until it brings a share of the gain that its slope predicts.
+    """
     newton = _Newton(problem)
     if max(map(len, newton.inside)) > MAX_GROUP:
         return None

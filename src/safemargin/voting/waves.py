@@ -58,7 +58,9 @@ class Ratios:
         return Ratios(kept[:, 0], kept[:, 1], mass, self.log_factor)
 
     def times(self, other: "Ratios") -> "Ratios":
-        """Of independent waves together."""
+        """The likelihood ratios of two independent releases together: products, pair by pair, with their masses
+        multiplied.
+        """
         if len(self.mass) * len(other.mass) > MOST_RATIOS:
             raise TooLargeError(
                 "waves: too many voters in a group, or too many waves, for an exact delta; take fewer: at epsilon 0, "

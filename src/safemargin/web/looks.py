@@ -14,7 +14,7 @@ EXAMPLES = 4
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnLook:
     """A column: its values with how many rows hold each, numbers by size, others in their natural order."""
 
     name: str
@@ -57,7 +57,7 @@ class Column:
         return [(f"from {low + place * width:.4g}", count) for place, count in enumerate(counts)]
 
 
-def look_at(path: Path, table: str | None, encoding: str | None) -> tuple[Survey, tuple[Column, ...]]:
+def look_at(path: Path, table: str | None, encoding: str | None) -> tuple[Survey, tuple[ColumnLook, ...]]:
     """Every column of a file."""
     listed = () if table is not None else tables_in(path)
     source = open_source(path, listed[0] if listed else table, encoding)
@@ -65,7 +65,7 @@ def look_at(path: Path, table: str | None, encoding: str | None) -> tuple[Survey
     return survey, tuple(_column(source, survey, name) for name in survey.distinct)
 
 
-def _column(source: Source, survey: Survey, name: str) -> Column:
+def _column(source: Source, survey: Survey, name: str) -> ColumnLook:
     texts, counts = _counted(source, survey, name)
     nothing = {"", *missing_among(texts)}
     pairs = [(text, count) for text, count in zip(texts, counts, strict=True) if text.strip() not in nothing]
@@ -74,7 +74,7 @@ def _column(source: Source, survey: Survey, name: str) -> Column:
     pairs.sort(key=(lambda pair: float(pair[0])) if is_number else (lambda pair: natural_order(pair[0])))
     missing = tuple(text for text in missing_among(texts) if text)
     is_scale = bool(pairs) and all(is_scale_value(text) for text, _ in pairs)
-    return Column(name, survey.distinct[name], tuple(pairs), empty, missing, is_number, is_scale, sum(counts))
+    return ColumnLook(name, survey.distinct[name], tuple(pairs), empty, missing, is_number, is_scale, sum(counts))
 
 
 def _counted(source: Source, survey: Survey, name: str) -> tuple[Sequence[str], list[int]]:

@@ -16,7 +16,7 @@ from safemargin.release.layout import side_by_side
 from safemargin.web.bench import Given, WrongFields
 from safemargin.web.edges import band_edges
 from safemargin.web.edit import written
-from safemargin.web.looks import Column
+from safemargin.web.looks import ColumnLook
 
 AXIS, ORDERED, BANDS, AREA = "axis", "ordered", "bands", "area"
 ANSWER, QUESTION, COUNT, OPTION, UNCOUNTED, UNUSED = "answer", "question", "count", "option", "uncounted", "unused"
@@ -41,7 +41,7 @@ Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """What each column is taken for, and the bands of those that are cut into bands."""
 
     by_column: Mapping[str, str]
@@ -57,7 +57,7 @@ class Roles:
         return self.of(ANSWER), self.of(QUESTION), self.of(COUNT), self.of(OPTION), self.of(UNCOUNTED)
 
 
-def roles_in(content: Mapping[str, Any], names: Sequence[str]) -> Roles:
+def roles_in(content: Mapping[str, Any], names: Sequence[str]) -> ColumnRoles:
     """What a project file says of the columns."""
     data = content.get("data", {})
     roles = dict.fromkeys(names, UNUSED)
@@ -74,10 +74,10 @@ def roles_in(content: Mapping[str, Any], names: Sequence[str]) -> Roles:
         said[column] = BANDS if section.get("bands") else ORDERED if section.get("ordered") else AXIS
         if section.get("bands"):
             bands[column] = tuple(section["bands"])
-    return Roles({name: said.get(name, role) for name, role in roles.items()}, bands)
+    return ColumnRoles({name: said.get(name, role) for name, role in roles.items()}, bands)
 
 
-def roles_given(given: Given, columns: Sequence[Column]) -> Roles:
+def roles_given(given: Given, columns: Sequence[ColumnLook]) -> ColumnRoles:
     """What a form says; every error is found before any is stated."""
     roles, bands, wrong = {}, {}, {}
     for place, column in enumerate(columns):
@@ -90,7 +90,7 @@ def roles_given(given: Given, columns: Sequence[Column]) -> Roles:
                 bands[column.name] = _bands(given.get(f"bands-{place}", ""), column)
             except InputError as error:
                 wrong[f"bands-{place}"] = str(error)
-    said = Roles(roles, bands)
+    said = ColumnRoles(roles, bands)
     places = {column.name: f"role-{place}" for place, column in enumerate(columns)}
     wrong |= {places[name]: text for name, text in _disagreements(said).items() if places[name] not in wrong}
     if not said.of(ANSWER, QUESTION, OPTION):
@@ -102,7 +102,7 @@ def roles_given(given: Given, columns: Sequence[Column]) -> Roles:
     return said
 
 
-def _disagreements(said: Roles) -> dict[str, str]:
+def _disagreements(said: ColumnRoles) -> dict[str, str]:
     answer, questions, counts, options = (said.of(kind) for kind in (ANSWER, QUESTION, COUNT, OPTION))
     found: dict[str, str] = {}
     if len(answer) > 1:
@@ -122,14 +122,14 @@ def _disagreements(said: Roles) -> dict[str, str]:
     return found
 
 
-def _bands(text: str, column: Column) -> tuple[object, ...]:
+def _bands(text: str, column: ColumnLook) -> tuple[object, ...]:
     edges = band_edges(text) or _proposed(column)
     if not edges:
         raise InputError("write the lowest value of every band but the first, such as 18, 30, 65")
     return tuple(edges)
 
 
-def _proposed(column: Column) -> list[object]:
+def _proposed(column: ColumnLook) -> list[object]:
     """Bands that fit the values, where there are any."""
     texts = [text for text, count in column.values for _ in range(min(count, 20))]
     try:
@@ -168,17 +168,17 @@ def is_table_of_counts(path: Path) -> bool:
     return True
 
 
-def guessed_roles(survey: Survey, columns: Sequence[Column]) -> Roles | None:
+def guessed_roles(survey: Survey, columns: Sequence[ColumnLook]) -> ColumnRoles | None:
     """Roles where numbers may be counts of answers side by side, which a person has to confirm."""
     wide = side_by_side(survey)
     if wide is None:
         return None
     said = dict.fromkeys(wide.columns, OPTION) | dict.fromkeys(wide.uncounted, UNCOUNTED)
     said |= dict.fromkeys(wide.labels, AXIS)
-    return Roles({column.name: said.get(column.name, UNUSED) for column in columns})
+    return ColumnRoles({column.name: said.get(column.name, UNUSED) for column in columns})
 
 
-def with_roles(content: Mapping[str, Any], said: Roles, columns: Sequence[Column], path: Path) -> Content:
+def with_roles(content: Mapping[str, Any], said: ColumnRoles, columns: Sequence[ColumnLook], path: Path) -> Content:
     """The project with these roles; whatever else it says stays."""
     by_name = {column.name: column for column in columns}
     before = roles_in(content, list(by_name))
@@ -210,7 +210,7 @@ def with_roles(content: Mapping[str, Any], said: Roles, columns: Sequence[Column
     return changed
 
 
-def _fresh(data: Mapping[str, Any], said: Roles, path: Path) -> Content:
+def _fresh(data: Mapping[str, Any], said: ColumnRoles, path: Path) -> Content:
     """What would be proposed for a file with this answer; nothing where counts stand side by side."""
     if said.of(OPTION):
         return {}
@@ -221,7 +221,9 @@ def _fresh(data: Mapping[str, Any], said: Roles, path: Path) -> Content:
     return {}
 
 
-def _data(data: Mapping[str, Any], fresh: Mapping[str, Any], said: Roles, columns: Mapping[str, Column]) -> Content:
+def _data(
+    data: Mapping[str, Any], fresh: Mapping[str, Any], said: ColumnRoles, columns: Mapping[str, ColumnLook]
+) -> Content:
     """The section on the data for another answer."""
     made = {key: value for key, value in {**data, **fresh}.items() if key in KEPT}
     if options := said.of(OPTION):
@@ -246,7 +248,7 @@ def _data(data: Mapping[str, Any], fresh: Mapping[str, Any], said: Roles, column
 
 
 def _axis(
-    section: Mapping[str, Any], role: str, bands: tuple[object, ...], column: Column, is_new: bool
+    section: Mapping[str, Any], role: str, bands: tuple[object, ...], column: ColumnLook, is_new: bool
 ) -> dict[str, Any]:
     """The section of an axis in its role."""
     made = {key: value for key, value in section.items() if key not in ("bands", "ordered")}

@@ -170,7 +170,7 @@ class Comparison(Result):
         ]
         parts = [range(start, min(start + SIDE_BY_SIDE, len(shown))) for start in range(0, len(shown), SIDE_BY_SIDE)]
         tables = [
-            Grid(["", *(f"{n + 1}" for n in part)], [[row[0], *(row[n + 1] for n in part)] for row in held])
+            Grid(["property", *(f"{n + 1}" for n in part)], [[row[0], *(row[n + 1] for n in part)] for row in held])
             for part in parts
         ]
         return Report(
@@ -289,7 +289,10 @@ def _losses(noisy: Iterable[tuple[int, MeasuredMethod]]) -> list[float]:
 
 
 def _intervals(number: int, method: MeasuredMethod) -> Fold:
-    rows = [[e.axis, e.category, e.option, f"{e.printed:,}", f"{e.low:,}", f"{e.high:,}"] for e in method.counts]
+    rows = [
+        [e.axis or "everybody", e.category or "-", e.option, f"{e.printed:,}", f"{e.low:,}", f"{e.high:,}"]
+        for e in method.counts
+    ]
     return Fold(f"{number} {method.method}", Grid(INTERVALS, rows))
 
 

@@ -1,10 +1,30 @@
 """Which categories of an axis to merge so that every group is allowed and as little as possible is lost.
 
-The loss of a group is the weight of its members times how many others each is merged with. Ordered categories are
-merged with neighbours only: exact by dynamic programming. Along a hierarchy, whole children of one area are merged:
-exact by dynamic programming from the leaves up, where each area has few children. Otherwise any two may be merged,
-which is exact for few categories; many are merged one group after the other, each of as few as possible, and a bound
-says how far from the best that can be.
+Objects
+    item        a group of categories that stays together, with people, votes and weight
+    permits     which groups may be published; any predicate of people and votes
+    loss        of a group: weight of its members times how many others each is merged with; of a partition: the sum
+    bound       a number that no permitted partition loses less than
+
+Algorithms
+    ordered     segments of neighbours: best[end] = min over begin of best[begin] + loss(begin..end), exact, O(n^2)
+    hierarchy   whole children of one area are merged: solved from the leaves up, exact where areas have few children
+    few items   every partition, by dynamic programming over subsets, 3^n steps: exact up to `FEW` items
+    many items  one group after the other, each of as few as possible; the bound says how far from the best that can be
+
+Invariants
+    * Every group that is returned is permitted, or no groups are returned at all.
+    * `loss == bound` if and only if the partition is known to be the best.
+    * Results depend on the order of categories only through the axis: equal losses are broken by a fixed order.
+
+Example
+    Ages with 5, 20, 3 and 30 people, at least 10 in each group: the two small ones join their smaller neighbours.
+
+    >>> ages = Axis("age", ("0", "1", "2", "3"), ordered=True)
+    >>> people = np.array([5, 20, 3, 30])
+    >>> problem = Merging(ages, people, np.zeros((4, 1), dtype=int), people, lambda size, votes: size >= 10)
+    >>> [sorted(group) for group in coarsen(problem).groups]
+    [['0', '1', '2'], ['3']]
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -105,6 +125,7 @@ def _subsets(mask: int) -> IntArray:
 
 
 def _union(items: tuple[Item, ...], row: IntArray) -> Group:
+    """All categories of the items in a row of a subset table."""
     return frozenset().union(*(items[code].group for code in np.flatnonzero(row).tolist()))
 
 
@@ -176,10 +197,12 @@ class _Greedy:
         return False
 
     def _allowed(self, part: list[int], mates: IntArray) -> BoolArray:
+        """Which mates complete a part to a group that is permitted."""
         people, votes = self.people[part].sum() + self.people[mates], self.votes[part].sum(axis=0) + self.votes[mates]
         return self.permits(_Unions(self.items, part, mates), people, votes)
 
     def _loss(self, part: list[int]) -> int:
+        """What a part loses: its own loss if it is one item, else that of merging its members."""
         if len(part) == 1:
             return self.items[part[0]].alone or 0
         return int(self.weight[part].sum()) * (int(self.members[part].sum()) - 1)
@@ -289,13 +312,18 @@ def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
 
 
 def _leaf(problem: Merging, group: Group) -> Item:
+    """A group as an item, with the loss of publishing it by itself where that is permitted."""
     item = problem.item(group)
     single = problem.permits([group], np.array([item.people]), item.votes[None, :])[0]
     return problem.item(group, problem.loss(group) if single else None)
 
 
 def _along(problem: Merging, start: tuple[Group, ...], parents: Mapping[str, str]) -> Coarsening:
-    """From the leaves up: the best for each area by itself, then what its children are merged to."""
+    """From the leaves up: the best for each area by itself, then what its children are merged to.
+
+    A child that is published as one of the merged items gives up its own partition. The bound packs the least losses of
+    children, where these were not solved exactly.
+    """
     inside: dict[str | None, list[Item]] = {}
     nodes: dict[str | None, set[str]] = {}
     for group in start:

@@ -1,13 +1,27 @@
 """Tables of several axes as they could be published: groups merged, or single cells suppressed with others as covers.
 
-Merged groups: every cell is regular, and nobody who knows why cells are merged sees through one.
+Objects
+    version     axes crossed, each as its partition, with votes and people per cell (`Version`)
+    irregular   a cell with people that is not contained in the strict limits, or all of one mind
+    cover       a cell that is suppressed for others
 
-Single cells: one that may not be printed is suppressed, and so is every cell of a group that the table of its axis
-suppresses. What the suppressed cells of a published group add up to follows by subtraction. So there are at least two
-of them, and what they add up to is within the strict limits; until then one more cell of the group is suppressed: the
-smallest with at least a third as many people, first among those whose other groups have suppressed cells too, where a
-subtraction ends at two unknown counts. The certificate of all tables together decides whether that is enough. Each
-cell that it finds disclosed, or leaves undecided, gets one more cover in every group that it lies in.
+Merged groups
+    Every cell is regular, and nobody who knows why cells are merged sees through one: given that one of the cells
+    inside
+    was irregular, the hull over which of them it was still does not disclose any (`looks_through`, `bounds.hull`).
+
+Single cells
+    One that may not be printed is suppressed, and so is every cell of a group that the table of its axis suppresses.
+    What the suppressed cells of a published group add up to follows by subtraction. So there are at least two of them,
+    and what they add up to is within the strict limits; until then one more cell of the group is suppressed: the
+    smallest with at least a third as many people, first among those whose other groups have suppressed cells too, where
+    a subtraction ends at two unknown counts.
+
+Invariants
+    * The certificate of all tables together decides; these rules only propose.
+    * Each cell that it finds disclosed, or leaves undecided, gets one more cover in every group that it lies in, so
+      rounds end with a safe version or none.
+    * Covers are chosen by people, never by votes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +40,8 @@ from safemargin.release.decide.split import AxisPartition
 class Version:
     """Some axes crossed: how each is parted, with votes and people per cell as arrays over the groups.
 
-    `hidden` says which cells are suppressed, if any are.
+    `counts` has the shape (groups of axis 1, ..., options) and `people` the same without options. `hidden` says which
+    cells are suppressed, if any are. Values: methods return other versions.
     """
 
     splits: tuple[AxisPartition, ...]
@@ -133,7 +148,11 @@ Prove = Callable[[Version], tuple[bool, Proof]]
 
 
 def with_cells_suppressed(finest: Version, limits: Limits, prove: Prove) -> Version | None:
-    """The table with single cells suppressed that passes the test; none if that takes too many of them."""
+    """The table with single cells suppressed that passes the test; none if that takes too many of them.
+
+    Rounds of covering and testing: first what every published group needs, then more covers for each cell that the test
+    names. `prove` tests a version beside the single axes.
+    """
     hidden = finest.irregular(limits)
     for axis, split in enumerate(finest.splits):
         for code, group in enumerate(split.groups):
@@ -187,6 +206,7 @@ def _published(version: Version) -> list[tuple[int, int]]:
 
 
 def _is_covered(people: IntArray, counts: IntArray, limits: Limits) -> bool:
+    """Whether suppressed cells of one group are two or more and add up to something that may be known."""
     pool, size = counts.sum(axis=0)[None, :], np.array([people.sum()])
     return len(people) >= LEAST_CELLS and bool(is_regular(pool, size, limits.strict)[0])
 

@@ -1,4 +1,30 @@
-"""From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe."""
+"""From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe.
+
+Objects
+    rule        everything that decides except the answers: roll, limits, onlookers, trees of blocks (`rule.py`)
+    candidate   how every axis would be published: a cut through its tree
+    proof       whether a candidate is safe against every onlooker (`judge.py`, `bounds.certify`)
+    plan        the decision about every group, the certificate, and the alternatives that were rejected
+
+Method
+    1. Groups below kappa people are merged: this reads the roll only (`rule_for`).
+    2. The first candidate cuts every axis as finely as the shares of single groups allow (`ReleaseRule.first`).
+    3. It is proved (`prove`). If a cell is disclosed, or not shown to be safe, one axis is cut further up its tree, and
+       so on (`search`). Every step leaves fewer groups, so this ends; at the end only the total is published.
+
+Why an onlooker who knows the rule learns nothing more (docs/decide.md has the proof)
+    What is merged depends on answers, so a merge says something about them. `ExplanationSearch` (`rerun.py`) makes up
+    answers from published sums alone, runs the rule on them, and certifies a set of tables all of which lead to this
+    very
+    release. So the certificate holds for the set of tables that somebody who knows the rule cannot exclude, and whether
+    that succeeds is a function of the release.
+
+Invariants
+    * What is not decided counts as disclosed: a release needs a proof, not the absence of a refutation.
+    * No step looks at more than the release before it and what is public, except for the proof of the true table.
+    * A plan is never weakened to publish more. Steps only merge, suppress or omit.
+    * Randomness enters only where groups are noised (`lot.py`); everything else is a function of its arguments.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -100,7 +126,9 @@ def prove(
 ) -> ProofResult:
     """Whether the candidate is safe against every onlooker, with a proof that fails or the one that says most.
 
-    With `insist`, it must be shown against those who know the rule, too, where that is possible at all.
+    First what closed forms disclose; then, where answers decided a merge, a proof with reasons (`prove_with_reasons`);
+    else a proof of the release alone. With `insist`, it must be shown against those who know the rule, too, where that
+    is possible at all: the certificate then says `rerun`.
     """
     plain = plainly_exposed(rule, candidate)
     if plain.exposed:
@@ -189,7 +217,11 @@ def decide(
     protect: str = "auto",
     progress: Progress = no_progress,
 ) -> Plan:
-    """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
+    """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does.
+
+    Without onlookers, one who knows the joint roll is assumed. `protect` is one of `PROTECTIONS`. The plan may be made
+    into a release only if its certificate holds; `publish` sees to that.
+    """
     rule = _rule(table, target, onlookers, protect)
     return plan_of(rule, target, *search(rule, progress))
 
@@ -197,7 +229,10 @@ def decide(
 def plan_of(
     rule: ReleaseRule, target: Target, candidate: Candidate, shown: ProofResult, refused: Sequence[Refusal] = ()
 ) -> Plan:
-    """The plan of a candidate and what was shown of it, with the releases that were refused before."""
+    """The plan of a candidate and what was shown of it, with the releases that were refused before.
+
+    Nothing is decided here: statements, guarantees and notes follow from the candidate and its proof.
+    """
     table, watching, limits, protect = rule.table, rule.onlookers, rule.limits, rule.protect
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
     proof, sized, lot, pasts = shown.proof, [cover.split for cover in rule.covers], rule.lot, rule.pasts
@@ -228,12 +263,13 @@ def plan_of(
 def decided(
     table: Table, target: Target, onlookers: Sequence[Onlooker], *, protect: str
 ) -> tuple[ReleaseRule, Candidate]:
-    """The rule for a table, and the release that it comes to."""
+    """The rule for a table, and the release that it comes to: what a rerun computes, without reasons and words."""
     rule = _rule(table, target, onlookers, protect)
     return rule, search(rule, no_progress)[0]
 
 
 def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
+    """The rule for a table, once the target, its protection and the noise of axes agree with each other."""
     if protect not in PROTECTIONS:
         raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
     noised = [axis for axis in table.schema.axes if axis.epsilon is not None]
@@ -249,7 +285,11 @@ def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: 
 
 
 def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
-    """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
+    """The rule for a table. Small groups are merged first (Theorem 6(b) of the paper on exact reporting): this reads
+    the roll only.
+
+    Everything that a rule holds besides the table and its lot is public: two tables with one roll have the same trees.
+    """
     plain = [unmerged_split(table, name) for name in table.schema.names]
     sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
     is_joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
@@ -284,7 +324,12 @@ def by_reach(table: Table, splits: Sequence[AxisPartition]) -> list[AxisPartitio
 
 
 def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, ProofResult, list[Refusal]]:
-    """Cut axes further up until the certificate holds or nothing is left to merge."""
+    """The first candidate, in the order of the rule, that is proved safe, with its proof and the refusals before it.
+
+    Each refusal says which cell would have been disclosed, or could not be proved safe. With `auto`, after a few
+    candidates that fail only because nothing explains them, candidates are proved without that demand, and the
+    certificate says that the rule is not shown.
+    """
     refused: list[Refusal] = []
     candidate = rule.first()
     unexplained: list[Candidate] = []
@@ -377,6 +422,7 @@ def _irregular(table: Table, plain: Sequence[AxisPartition], limits: Limits) -> 
 
 
 def _decisions(table: Table, split: AxisPartition, budget: NoiseBudget | None) -> list[Decision]:
+    """What happens to every group of an axis, and why: in words for the office, without counts of suppressed groups."""
     decisions = []
     epsilon = budget.epsilon if budget else None
     if split.axis.epsilon is not None:

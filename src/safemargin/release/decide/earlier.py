@@ -1,4 +1,9 @@
-"""Earlier releases in a decision: merges against differences, and what the totals disclose in any case."""
+"""Earlier releases in a decision: merges against differences, and what the totals disclose in any case.
+
+`by_subtraction` gives the rule what it has to merge away: groups of people who came or went whose answers follow from
+two releases (`bounds.differences` has the statement and its proof). `remembered` says what no merge can change, since
+totals are always exact. Invariant: the order of findings is fixed (people, then name), as the rule follows the first.
+"""
 
 from collections.abc import Sequence
 
@@ -50,5 +55,6 @@ def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: 
 
 
 def _counts(side: Side, options: Sequence[str]) -> str:
+    """The interval of every option, in words."""
     ends = zip(side.lower.tolist(), side.upper.tolist(), options, strict=True)
     return ", ".join(f"{low if low == high else f'{low} to {high}'} {option!r}" for low, high, option in ends)

@@ -65,7 +65,12 @@ class QuestionExplanationSearch(ExplanationSearch):
 def explained(
     rule: "CommonRule", candidate: "CommonCandidate", proofs: Sequence[Proof], progress: Progress
 ) -> tuple[ProofResult, ...] | None:
-    """What is shown of every question against somebody who knows the rule; nothing where it is not shown."""
+    """What is shown of every question against somebody who knows the rule; nothing where it is not shown.
+
+    All onlookers must know the rule and the joint roll, and nothing else. Every merged block is assigned to one
+    question that explains it (`_assigned`); then tuples of witnesses, one table per question, are run through the
+    common rule.
+    """
     for own in rule.rules:
         names = own.table.schema.names
         if own.slack or not all(
@@ -117,6 +122,7 @@ def _public(candidate: Candidate) -> Candidate:
 
 
 def _dealt(split: AxisPartition) -> AxisPartition:
+    """The partition with votes that are dealt out from its published sums, in proportion to people."""
     votes = np.zeros_like(split.votes)
     for group in split.groups:
         codes = sorted(split.axis.index[category] for category in group)
@@ -129,7 +135,10 @@ def _dealt(split: AxisPartition) -> AxisPartition:
 def _assigned(
     rule: "CommonRule", public: Sequence[Candidate], blocks: Sequence[Block], progress: Progress
 ) -> dict[int, ProofResult] | None:
-    """A question for every block, with what is shown of the questions that explain any."""
+    """A question for every block, with what is shown of the questions that explain any; nothing if attempts run out.
+
+    Blocks whose question fails move on to their next one. What a question shows of a set of blocks is kept.
+    """
     ranked = [_ranked(rule, public, axis, block) for axis, block in blocks]
     place = [0] * len(blocks)
     found: dict[object, ProofResult] = {}

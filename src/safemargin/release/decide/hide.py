@@ -1,10 +1,29 @@
 """Which single groups of an axis are suppressed, and which answers could have been the reason.
 
-A group outside the strict limits is suppressed. What the suppressed groups add up to follows from the total, and what
-those of one kind add up to may follow from another axis. So this sum must be within the limits too, and until it is,
-one more group is suppressed: the smallest with at least a third as many people as those before, or else the largest.
-Only sizes choose that group. Everybody can see which groups are suppressed, and who knows the rule infers which of them
-must be outside the strict limits; the guard band leaves answers within the target for all of them.
+Objects
+    bad         groups outside the strict limits
+    kind        which group of another axis holds nearly all people of a group; sums of one kind may be public
+    cover       a group that is suppressed so that the sum of all suppressed ones is regular
+    pool        the votes of all suppressed groups together, which follow from the total
+
+Rule
+    A group outside the strict limits is suppressed. What the suppressed groups add up to follows from the total, and
+    what those of one kind add up to may follow from another axis. So this sum must be within the limits too, and until
+    it is, one more group is suppressed: the smallest with at least a third as many people as those before, or else the
+    largest. Only sizes choose that group.
+
+Statement
+    Everybody can see which groups are suppressed, and who knows the rule infers which of them must be outside the
+    strict
+    limits. `explanations` makes up counts from `people` and `pool` alone for which the rule suppresses exactly these
+    groups while every group is within the target: the guard band between the strict limits and those of the target
+    leaves room for all of them. So the onlooker cannot exclude that nobody is outside the target.
+
+Example
+    Three bad groups of 30, 40 and 50 people; the smallest other group with a third of 120 is the one of 45:
+
+    >>> next_cover(np.array([10, 20, 45, 60]), 120)
+    2
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,6 +85,7 @@ def suppressed(
 
 
 def _covered(people: IntArray, counts: IntArray, inside: set[int], others: Sequence[int], limits: Limits) -> set[int]:
+    """Add covers to suppressed groups until what they add up to is regular, or nobody is left to cover them."""
     codes, left = sorted(inside), sorted(others, key=lambda code: (people[code], code))
     size, sums = int(people[codes].sum()), counts[codes].sum(axis=0)
     while size and left and not is_regular(sums[None, :], np.array([size]), limits)[0]:
@@ -140,7 +160,10 @@ def explanations(people: IntArray, pool: IntArray, limits: Limits) -> Iterator[I
 
 
 def _cover_sets(people: IntArray) -> Iterator[tuple[int, ...]]:
-    """Groups in the order in which the rule would take them as covers, if all others were bad."""
+    """Groups in the order in which the rule would take them as covers, if all others were bad.
+
+    At most `MOST_COVERS` covers and `MOST_TRIED` sets: more covers rarely explain what fewer do not.
+    """
     tried = 0
     order = np.argsort(people, kind="stable").tolist()
     for count in range(1, min(MOST_COVERS, len(people) - 1) + 1):
@@ -162,7 +185,11 @@ def _cover_sets(people: IntArray) -> Iterator[tuple[int, ...]]:
 def _one_side(
     people: IntArray, total: int, option: int, high: bool, covers: tuple[int, ...], ends: GroupEnds
 ) -> IntArray | None:
-    """Counts of one option: all but the covers just outside its strict limit, and within only with the last cover."""
+    """Counts of one option: all but the covers just outside its strict limit, and within only with the last cover.
+
+    Nothing if the guard band is too narrow, or if the pool has too many or too few such votes. For floors the same is
+    done with those who did not choose the option.
+    """
     last, spare = covers[-1], ends.spare
     inner, outer, floor = ends.strict_most[:, option], ends.most[:, option], ends.strict_least[:, option]
     without = int(ends.rest_most[last, option])
@@ -225,7 +252,10 @@ def _completed(
     limits: Limits,
     ends: GroupEnds,
 ) -> IntArray | None:
-    """The counts of all options, if every group is within the target, the covers within the strict limits."""
+    """The counts of all options, if every group is within the target, the covers within the strict limits.
+
+    The other options are dealt out in proportion; what does not stay within the target explains nothing.
+    """
     inside = [option] if option < limits.options else list(limits.sets[option - limits.options])
     others = [column for column in range(len(pool)) if column not in inside]
     rows = np.zeros((len(people), len(pool)), dtype=np.int64)

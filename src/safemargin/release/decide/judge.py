@@ -1,6 +1,23 @@
 """Whether tables are safe together, against what every onlooker knows: the joint roll, sizes alone, or own facts.
 
-Everything here serves one question: does a release add something that the target forbids?
+Objects
+    onlooker    who reads the release: with a roll (joint, or sizes of groups), facts, and earlier releases
+    reading     a way to reconcile sealed totals that disagree (`readings.py`); without disagreement the table itself
+    proof       from `bounds.certify`: exposed cells, undecided cells, and the witnesses that clear the others
+
+Statements
+    joint       for somebody with the joint roll, the possible tables are those of a system with caps; `certify` decides
+    sizes       without a joint roll every option is free by itself, so the ends of the count of a cell are those of
+                Frechet, and the share reaches from its least beside the most of the others to its most beside their
+                least; both ends are attained (`certify_by_sizes`)
+    facts       what the total, the roll and the facts disclose by themselves is no fault of the release, as long as the
+                release leaves the same interval (`without_known`)
+
+Invariants
+    * A release must be safe against every onlooker and in every reading: the first proof that fails is returned.
+    * The certificate states the weakest of all proofs.
+    * Integers decide. Cells that only fractional tables clear are few (`FEW`) and counted in the certificate.
+    * Time may end the choice of further tables (`SafetyOracle.is_late`), never a proof.
 """
 
 import time
@@ -88,6 +105,10 @@ def _prove_reading(
     slack: int,
     progress: Progress,
 ) -> Proof:
+    """The proof of one reading against every onlooker: the first that fails, or the weakest that holds.
+
+    The total alone adds nothing to itself: what it discloses is listed as known before.
+    """
     tables = candidate.tables(table)
     best = Proof((), {})
     for onlooker in onlookers:
@@ -365,6 +386,7 @@ def without_known(proof: Proof, system: System, total: PublishedTable, onlooker:
 
 
 def _members(cell: Exposed, system: System) -> BoolArray:
+    """The profiles of a cell, given by labels; a merged label stands for its categories."""
     inside = np.ones(len(system.codes), dtype=bool)
     for axis, names in cell.cell.items():
         column = system.axes.index(axis)

@@ -1,9 +1,24 @@
 """Which groups of an axis are noised: drawn by lot near the limits, so that an epsilon covers the choice as well.
 
-That a group is noised because its share is outside the limits would disclose, beside its noisy count, on which side
-of a limit it is. So every group is moved towards the nearest limit by a number of answers drawn from the law of the
-noise, and noised if that carries it over. A group outside is always noised, and one within by `k` answers with a chance
-that falls by `exp(-epsilon)` with each: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
+Objects
+    room k      how many answers have to change until a group is outside the limits; 0 if it is outside
+    reach R     the size of a draw of two-sided geometric noise with epsilon: P(R >= k) falls by exp(-epsilon) per k
+    unit        groups that are noised together or not at all; a matter of the roll alone
+
+Statement
+    A unit is noised if R >= k for one of its groups. Exchanging two answers changes k by at most one in at most two
+    groups, so the odds of every choice change by at most exp(2 * epsilon): the choice is 2 epsilon-private, and its
+    cost is part of the guarantee that is printed.
+
+    That a group is noised because its share is outside the limits would disclose, beside its noisy count, on which side
+    of a limit it is. So every group is moved towards the nearest limit by its reach, and noised if that carries it
+    over:
+    one outside is always noised, and one within by k answers with a chance that falls by exp(-epsilon) with each.
+
+Invariants
+    * Every group draws once per rule, from system entropy (`RandomisedSelection`): a second look must not redraw.
+    * `rooms` counts the last regular count as inside, as the limits do.
+    * Which groups form a unit never depends on answers.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -50,6 +65,7 @@ def drawn(split: AxisPartition, limits: Limits, reach: Reach, always: Collection
 
 
 def _holds(group: Group, always: Collection[Group]) -> bool:
+    """Whether a group contains one that is noised always."""
     return any(part <= group for part in always)
 
 
@@ -89,6 +105,7 @@ def rooms(counts: IntArray, people: IntArray, limits: Limits) -> IntArray:
 
 
 def _units(split: AxisPartition, block: GroupBlock) -> list[Unit]:
+    """Pairs of groups from the tree of blocks; a single group joins the smallest pair, several join each other."""
     if not block.children:
         return [block.groups]
     pairs = [unit for part in block.children for unit in _units(split, part)]
@@ -103,6 +120,7 @@ def _units(split: AxisPartition, block: GroupBlock) -> list[Unit]:
 
 
 def _rank(split: AxisPartition, unit: Sequence[Group]) -> tuple[int, str]:
+    """The order of units: by people, then by name."""
     return sum(split.size(group) for group in unit), label(frozenset().union(*unit), split.axis.categories)
 
 

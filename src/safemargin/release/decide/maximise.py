@@ -1,4 +1,22 @@
-"""Release maximisation: which tables of several axes to publish beside the single ones, by weight, safe together."""
+"""Release maximisation: which tables of several axes to publish beside the single ones, by weight, safe together.
+
+Objects
+    plan        the certified plan of single axes
+    wanted      tables that the office asks for, with weights
+    version     a wanted table as it could be published: groups merged, or single cells suppressed (`crossed.py`)
+    choice      one version, or none, of every wanted table (`search.py`)
+
+Problem (Problem 1 of the paper on exact reporting, with tests in place of a formula)
+    Choose versions of the largest total value such that all tables together pass the same test as a plan does, against
+    every onlooker. A version counts in proportion to the cells that it shows.
+
+Invariants
+    * The choice that publishes what the plan does is safe, so the result is never worse than the plan.
+    * Certificate and witnesses of the result are those of the proof of all its tables, not of the plan.
+    * Whoever knows the rule is answered for tables of several axes only if all are published as finely as their axes;
+      else the certificate says that the rule is not shown.
+    * Tables over axes with noised groups are not published: they would print sums of the counts that noise protects.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,10 +59,12 @@ class _Entry:
 
     @property
     def all_cells(self) -> int:
+        """How many cells with people the table has at its finest."""
         return self.finest.cells if self.finest else 0
 
     @property
     def weight(self) -> float:
+        """What the table counts for at its finest: as stated, or its number of cells."""
         return float(self.all_cells) if self.wanted.weight is None else self.wanted.weight
 
     def value(self, version: Version) -> float:
@@ -137,6 +157,11 @@ def _changed(
     rejected: Mapping[str, Rejected],
     lost: Sequence[str],
 ) -> Plan:
+    """The plan with the tables that were chosen: margins, certificate and witness of the new proof.
+
+    Without a new proof the certificate of the plan stays, but no longer claims to hold for whoever knows the rule: why
+    tables are missing is not among what reruns of single axes look at.
+    """
     certificate, witness = plan.certificate, plan.witness
     # Other tables need another witness: that of the plan need not agree with them.
     if proof is not None:
@@ -176,6 +201,7 @@ def _published(plan: Plan, table: Table, name: str) -> AxisPartition:
 def _entry(
     table: Table, splits: Mapping[str, AxisPartition], wanted: Wanted, limits: Limits, prove: Prove | None
 ) -> _Entry:
+    """What can be done with a wanted table: its versions, or the reason why there are none."""
     is_single = len(wanted.axes) == 1
     for axis in wanted.axes:
         if not splits[axis].is_published:
@@ -206,6 +232,7 @@ def _without_noise(entry: _Entry) -> _Entry:
 
 
 def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
+    """A wanted table for the search: its versions with their values, and the single axes that it needs."""
     values = tuple(entry.value(version) for version in entry.versions)
     axes = entry.wanted.axes
     needs = tuple(traded[axis] for axis in axes if axis in traded) if len(axes) > 1 else ()
@@ -219,6 +246,7 @@ def _tests(table: Table) -> int:
 
 
 def _decision(entry: _Entry, level: int) -> MarginDecision:
+    """What is published of a wanted table, and why not more."""
     if not level:
         reason = entry.reason or "not proved safe together with the other tables"
         return MarginDecision(entry.wanted.axes, (), 0, entry.all_cells, 0.0, entry.weight, reason)
@@ -243,6 +271,7 @@ def _decision(entry: _Entry, level: int) -> MarginDecision:
 
 
 def _with_reason(decision: MarginDecision, rejected: Rejected | None, earlier: str) -> MarginDecision:
+    """The decision with the reason that a test gave: earlier releases, or the tables together."""
     if earlier and not decision.is_published:
         return replace(decision, reason=earlier)
     if rejected is None or not rejected.refusal.proved or "together" not in decision.reason or decision.is_published:

@@ -1,4 +1,8 @@
-"""Tables of answers that agree with what is public, and the votes by axis that the rule reads of one."""
+"""Tables of answers that agree with what is public, and the votes by axis that the rule reads of one.
+
+Witnesses live on profiles (all axes together), the rule reads single axes: `votes_by_axis` leads from one to the other.
+A table found here agrees with the release by construction; whether it leads to the release is for `rerun.py`.
+"""
 
 from dataclasses import replace
 

@@ -1,9 +1,26 @@
 """How one axis is protected: merge what is small, then what voted nearly alike; or suppress or noise it.
 
-The roll alone says which groups cover each other: neighbours in the order, in the same area, or of nearly the same
-size, two by two, then two such pairs, and so on. A group whose share is outside the strict limits is published
-together with the others of its block, or of the next larger one. Looking at votes for a cheaper partner would disclose
-more: that the partner was needed.
+Objects
+    regular     a block with kappa people or more and all shares within the strict limits: it may be published
+    cut         blocks that part the axis, each published as one group
+    cover       a group that is suppressed beside another, so that its count does not follow from a sum
+
+Statement
+    The roll alone says which groups cover each other: neighbours in the order, in the same area, or of nearly the same
+    size, two by two, then two such pairs, and so on. A group whose share is outside the strict limits is published
+    together with the others of its block, or of the next larger one. Looking at votes for a cheaper partner would
+    disclose more: that the partner was needed.
+
+    `cut` is monotone: forcing a block, or making one irregular, only ever moves the cut up. So whatever decides that
+    more
+    is merged (a single group, a difference, all tables together) moves it up the same tree, and every release could
+    also
+    come from shares of single groups. That is how an onlooker who knows the rule is answered (`rerun.py`).
+
+Invariants
+    * `hidden_by_roll`, `kinds_of` and `by_size` read the roll only; what they do discloses nothing about answers.
+    * Suppressed groups are never one alone: the total less the others would be its count.
+    * If suppression would take every group, the axis is omitted.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -159,7 +176,7 @@ class AxisCoarsening:
         )
 
     def with_votes(self, votes: IntArray) -> "AxisCoarsening":
-        """The same axis with other votes per category."""
+        """The same axis with other votes per category: the tree is shared, what follows from votes is dropped."""
         other = copy(self)
         other.split = replace(self.split, votes=votes)
         for kept in ("_before", "_leaves", "_regular"):
@@ -182,7 +199,8 @@ class AxisCoarsening:
     def cut(self, forced: Collection[Group] = ()) -> tuple[GroupBlock, ...]:
         """The blocks that are published: the smallest that are regular and not inside a `forced` one.
 
-        The whole tree as one block stands for an axis that is omitted.
+        Bottom up: a block can be parted if all of its children can be published or parted. The whole tree as one block
+        stands for an axis that is omitted.
         """
         regular, parted = self._regular, {}
         possible: dict[Group, bool] = {}
@@ -205,7 +223,9 @@ class AxisCoarsening:
         return self._hidden(forced) if self.hides else self.merged(forced)
 
     def merged(self, forced: Forced) -> AxisPartition:
-        """The axis with blocks merged."""
+        """The axis with blocks merged: those of the cut, each with its reasons; omitted where the cut is the whole
+        tree.
+        """
         split, cut = self.split, self.cut(forced)
         if cut == (self.tree,) and self.tree.children:
             return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and merging does not hide it"))
@@ -237,7 +257,10 @@ class AxisCoarsening:
         return split
 
     def hidden(self, forced: Collection[Group]) -> frozenset[Group]:
-        """The groups to suppress: outside the limits, inside a `forced` block, or covers of these."""
+        """The groups to suppress: outside the limits, inside a `forced` block, or covers of these.
+
+        Covers are chosen by size and kind only (`hide.suppressed`).
+        """
         groups, asked = self.tree.groups, frozenset().union(*forced)
         if self.tree.whole in forced:
             return frozenset(groups)

@@ -1,4 +1,21 @@
-"""Sealed totals that disagree: the ways to reconcile them, all of which a release must be safe in."""
+"""Sealed totals that disagree: the ways to reconcile them, all of which a release must be safe in.
+
+Objects
+    binding total   the counts of the election that decides; every axis was counted in an election of its own
+    flow            answers that moved from one option to another between the two: (from, to, how many)
+    reading         a table whose axes agree with the binding total, after moving some flows back
+
+Statement
+    The ends of the count of a cell are a concave and a convex function of the margins, so the worst reading is a corner
+    of the polytope of all readings: every flow of every axis moves into as few groups as there is room in. If all
+    corners are safe, so is every reading. Where corners are many, one flow is moved at a time, as many times as far as
+    there are flows: every corner is a mean of these, so they are at least as bad.
+
+Invariants
+    * Disagreement never makes anything safe: a reading that no margins have counts as unsafe (`_doubt`).
+    * At most `MOST_READINGS` readings are certified; more make the release undecided.
+    * Corners of one axis: flows out of different options do not meet; those out of one option share its room.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -92,6 +109,7 @@ def _axis_corners(table: Table, moved: Moved) -> list[IntArray]:
 
 
 def _moved(counts: IntArray, flows: Sequence[Flow], shifts: Sequence[IntArray]) -> IntArray:
+    """Counts after moving these flows by these shifts."""
     after = counts.copy()
     for flow, shift in zip(flows, shifts, strict=True):
         _move(after, flow, shift)
@@ -170,11 +188,13 @@ def _room(table: Table, counts: IntArray, flows: Sequence[Flow]) -> IntArray:
 
 
 def _move(counts: IntArray, flow: Flow, shift: IntArray) -> None:
+    """Move a flow, group by group, in place."""
     counts[:, flow[0]] -= shift
     counts[:, flow[1]] += shift
 
 
 def _doubt(split: AxisPartition, group: Group, option: int) -> Exposed:
+    """A cell that stands for all that is not known in a reading: it counts as undecided."""
     cell = {split.axis.name: label(group, split.axis.categories)}
     return Exposed(cell, min(option, split.votes.shape[1] - 1), split.size(group), 0, split.size(group))
 

@@ -1,10 +1,29 @@
 """Other answers for which the program publishes the same: what somebody who knows the rule cannot exclude.
 
-For every merged block, and every axis that is omitted, answers are made up that could have been the reason: a part of
-it in the guard band between the strict limits of decisions and those of the target, or a group whose cell with another
-group lies there. Only what is published, the roll and the rule are used, never the true answers: whether this succeeds
-is then a function of the release. The rule is run on these answers, and must lead to the release again. So do all
-tables with the same sums, and the certificate is about them (docs/decide.md has the proof).
+Objects
+    F           the rule: a map from votes to releases; P = F(true votes) the release in question
+    block       groups that P merges or suppresses, or a whole axis that it omits
+    cause       answers for one block that could have been the reason: a part of it just outside the strict limits, or a
+                group one of whose cells with another group is
+    X           the sums of the parts of all blocks, as the chosen causes have them (`shared_sums`)
+
+Statement (docs/decide.md has the proof)
+    Let votes v agree with P, have the sums X, and let F(v) = P. Then every table that agrees with P and X leads to P:
+    in each block a part with these sums is outside the strict limits, however it is shared inside, so the cut stays at
+    the block; everything else that F reads is published. So an onlooker who knows the rule cannot exclude any table of
+    this set, and a certificate over the set holds against them.
+
+    The parts lie in the *guard band* between the strict limits of decisions and those of the target: outside the
+    former,
+    within the latter. So the answers that explain a merge are harmless themselves.
+
+Invariants
+    * Only what is published, the roll and the rule are used, never the true answers: whether this succeeds is a
+      function
+      of P. Code that reads `rule.table` here may only read its roll and totals.
+    * The rule is run on the made-up answers, and must lead to P; the witnesses are run as well. Nothing rests on theory
+      alone.
+    * If no causes are found, nothing is claimed: the release is merged further, or its certificate says so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +70,10 @@ more counts."""
 
 
 def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
-    """What closed forms show to be outside the strict limits; nothing if only the total is published."""
+    """What closed forms show to be outside the strict limits; nothing if only the total is published.
+
+    A function of the tables and of what onlookers know: results are kept per rule and shared by reruns on other votes.
+    """
     if not candidate.published:
         return Proof((), {})
     tables = candidate.tables(rule.table)
@@ -63,6 +85,7 @@ def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
 
 
 def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Proof:
+    """The same, computed: cells alone for every onlooker with a joint roll, and cells beside earlier releases."""
     limits, exposed = rule.limits.strict, Proof((), {})
     # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
     for onlooker in [each for each in rule.onlookers if not each.facts]:
@@ -106,7 +129,11 @@ class MadeAnswers:
 
 
 class ExplanationSearch:
-    """All that the search sees: a release, its blocks, and the rule."""
+    """All that the search sees: a release, its blocks, and the rule.
+
+    `blocks` lists what P merges or suppresses for answers, per axis. `failed` are the axes of the cell that the last
+    set of causes was not shown to hide; `trials` then changes a cause of one of these axes first.
+    """
 
     def __init__(self, rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress) -> None:
         self.rule, self.candidate, self.progress = rule, candidate, progress
@@ -162,7 +189,7 @@ class ExplanationSearch:
             return [[] for _ in self.blocks]
 
     def _ranked(self) -> list[list[CounterfactualCause]]:
-        """Per block its reasons; where some block has none, nothing explains the release, and one of each will do."""
+        """Per block its causes, the smallest changes first, at most `MOST_TRIGGERS`."""
         found = [self._triggers(axis, block) for axis, block in self.blocks]
         first = [list(islice(triggers, 1)) for triggers in found]
         if not all(first):
@@ -173,7 +200,11 @@ class ExplanationSearch:
         ]
 
     def trials(self) -> "Iterator[MadeAnswers]":
-        """Sets of reasons that lead to the release; `send` the axes of a cell that was not shown to be safe."""
+        """Sets of causes, one per block, that lead to the release, each as made-up answers with its sums.
+
+        Whoever proves them sets `failed` before the next is made. At most `MOST_RERUNS` sets are put through the rule,
+        and of those that lead here a few are yielded, fewer for larger systems.
+        """
         choice = [0] * len(self.blocks)
         proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
         # The count of one option follows from those of the others, so the same votes come up again under several
@@ -212,7 +243,11 @@ class ExplanationSearch:
         return True
 
     def leads_here(self, votes: Sequence[IntArray]) -> bool:
-        """Whether the rule, run on these votes, comes to the release."""
+        """Whether the rule, run on these votes, comes to the release: the same groups, and the same counts.
+
+        Follows the candidates of the rule from the first one, by closed forms only. If a candidate is not disclosed by
+        these and is another one than the release, the votes do not lead here.
+        """
         rule = self.rule.on(votes)
         candidate: Candidate | None = rule.first()
         try:
@@ -232,6 +267,12 @@ class ExplanationSearch:
         return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
 
     def _answers(self, chosen: Sequence[CounterfactualCause]) -> MadeAnswers:
+        """Votes per axis and category that have the chosen causes in their blocks, and the sums that are assumed with
+        them.
+
+        Outside the blocks, the published counts are dealt out to categories in proportion to people: nothing that
+        decides looks below a published group.
+        """
         votes, partitions = [], []
         for axis, split in enumerate(self.candidate.splits):
             triggers = [trigger for trigger in chosen if trigger.axis == axis]
@@ -279,6 +320,11 @@ class ExplanationSearch:
         return sums
 
     def _triggers(self, axis: int, block: GroupBlock) -> Iterator[CounterfactualCause]:
+        """The causes of one block, as votes per group of it: parts in the guard band, and groups with a cell in it.
+
+        For every count of a column that makes the rule merge on, the other options are filled as usual as their ranges
+        allow, so that part and rest both stay within the target.
+        """
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
         sums = self._sums(axis, block)
@@ -387,7 +433,10 @@ class ExplanationSearch:
 def _completed(
     usual: FloatArray, low: IntArray, high: IntArray, chosen: Sequence[int], value: int, size: int
 ) -> IntArray | None:
-    """Counts per option that add up to `size`, and to `value` over those chosen, as usual as their ranges allow."""
+    """Counts per option that add up to `size`, and to `value` over those chosen, as usual as their ranges allow.
+
+    Nothing if the ranges do not allow it.
+    """
     counts = np.clip(np.rint(usual).astype(np.int64), low, high)
     others = [option for option in range(len(usual)) if option not in chosen]
     for inside, wanted in ((list(chosen), value), (others, size - value)):

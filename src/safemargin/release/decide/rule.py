@@ -1,8 +1,26 @@
 """The rule: from the votes of every axis to a release, step by step, as everybody can run it on other votes.
 
-Without tables of several axes it reads single axes only. The first release has every axis cut by its own shares and by
-differences from earlier releases. While that is not shown to be safe, one axis is cut further up its tree of blocks, or
-omitted. Each step looks at nothing but the release before it, and that is public to whoever assumes it.
+Objects
+    votes       counts per category and option, one array per axis; single axes are all that the rule reads
+    cover       per axis, a tree of blocks of groups made from the roll alone (`protect.AxisCoarsening`)
+    forced      blocks of an axis that are published as one although smaller ones are regular, each with its reason
+    candidate   how every axis is published once blocks are cut
+
+Definition
+    first()     per axis the finest cut of which every block is regular: at least kappa people and shares within the
+                strict limits, and no difference from an earlier release discloses who came or went
+    coarser()   for an exposed cell, the candidates with one axis cut one step further up, or omitted
+
+    The rule is the map F from votes to the release that `decide.search` comes to. Each step looks at nothing but the
+    release before it, and that is public to whoever assumes it; so F can be run on other votes (`on`).
+
+Invariants
+    * With equal published sums, the same steps follow: a step reads the release, the roll and the limits.
+    * `on` shares the memory of closed forms (`plain`), which depends on tables only, and drops what depends on answers.
+    * The lot of noised groups is drawn once per rule. A second draw would let a search prefer a lucky one.
+    * Blocks of one tree are nested, so cutting further up always leaves fewer groups: the search ends.
+
+Without tables of several axes it reads single axes only; those come on top (`maximise.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +58,12 @@ SMALL_STEPS = 12
 
 @dataclass(frozen=True)
 class Candidate:
-    """How every axis would be published."""
+    """How every axis would be published.
+
+    `splits` has one partition per axis, in the order of the schema; `forced` are the blocks that some step asked for,
+    with reasons; `steps` counts the steps from the first candidate. Candidates that publish the same are equal by
+    `key`.
+    """
 
     splits: tuple[AxisPartition, ...]
     forced: tuple[Forced, ...] = field(default=(), hash=False, compare=False)
@@ -109,6 +132,7 @@ class ReleaseRule:
         return self._candidate(tuple({} for _ in self.covers), 0)
 
     def _candidate(self, forced: Sequence[Forced], steps: int) -> Candidate:
+        """The release with these blocks published as one."""
         axes = [self._axis(cover, blocks) for cover, blocks in zip(self.covers, forced, strict=True)]
         return Candidate(tuple(split for split, _ in axes), tuple(blocks for _, blocks in axes), steps)
 
@@ -136,6 +160,11 @@ class ReleaseRule:
         return split.flag(frozenset(split.groups), "the axis has an epsilon of its own; noised")
 
     def _by_lot(self, cover: AxisCoarsening, forced: Forced) -> AxisPartition:
+        """An axis with groups near the limits noised by lot; merged instead where noise would guarantee nothing.
+
+        Exact groups are invariants of the guarantee. If no two people could exchange answers without changing one of
+        them, or if the total less the exact groups would disclose the noised ones, merging is all that helps.
+        """
         split = cover.merged_by_force(forced)
         flagged = by_lot(split, self.limits.strict, self.lot, cover.always)
         if not flagged.flagged:
@@ -148,7 +177,11 @@ class ReleaseRule:
         return flagged
 
     def coarser(self, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Iterator[Candidate]:
-        """Candidates with one axis changed for one of the first exposed cells, each once."""
+        """Candidates with one axis changed for one of the first exposed cells, each once; nothing if none is left to
+        merge.
+
+        `proved` says whether the cells are disclosed or merely undecided; it changes the words only.
+        """
         seen = {candidate.key()}
         for exposed in cells[:3]:
             reason = self._words(exposed, proved)

@@ -1,8 +1,24 @@
 """The most valuable safe choice of margins, and a bound on what any safe choice is worth.
 
-Sets that are not safe are kept as small as they are found (*conflicts*); every choice that contains one is ruled out.
-The best choice that contains none is put to the test. It is safe, and then the best of all; or it yields a new
-conflict. When tests run out, the value of the best choice without a proved conflict bounds what is possible.
+Objects
+    choice      per margin how finely it is published: 0 not at all, then its versions from the coarsest
+    value       what a choice counts for: a sum over its margins
+    conflict    a choice that discloses an answer; with more tables it still does, so all larger choices are ruled out
+    test        `SafetyOracle.is_safe`: expensive, and the only thing that makes a choice safe
+
+Method
+    Release maximisation is a search over a downward closed family given by an oracle. Conflicts are kept as small as
+    they are found; a small integer program (`_relaxed`) gives the best choice that contains none. It is put to the
+    test:
+    if it is safe it is the best of all; if not it yields a new conflict (implicit hitting sets). When tests run out,
+    the
+    value of the best choice without a *proved* conflict bounds what is possible.
+
+Invariants
+    * What is returned was tested and found safe, or is the `start` that the caller knows to be safe.
+    * The bound uses proved conflicts only; undecided choices never lower it.
+    * Families are downward closed only for tau = 0; with tau above it, choices that are merely too narrow rule out
+      nothing but themselves (`SafetyOracle` says why).
 """
 
 import math
@@ -75,6 +91,8 @@ def maximal(judge: Tests, start: Choice, most: int, progress: Progress = no_prog
 
 
 class _Search:
+    """The state of a search: the best safe choice so far, and how much testing is left."""
+
     def __init__(self, judge: Tests, start: Choice, most: int, progress: Progress) -> None:
         self.judge, self.best, self.most, self.progress = judge, start, most, progress
         self.margins = judge.margins
@@ -154,6 +172,7 @@ class _Search:
                 choice = smaller
 
     def _conflicts(self, choice: Choice, proved: bool) -> bool:
+        """Whether a choice is not safe; with `proved`, whether it is proved to disclose an answer."""
         safe = self.is_safe(choice)
         return not safe and (not proved or self.judge.is_exposed(choice))
 

@@ -66,6 +66,7 @@ class QuestionCoarsening(AxisCoarsening):
 
     @cached_property
     def _regular(self) -> dict[Group, bool]:
+        """As for one table; a block in which nobody answered the question is regular."""
         sums = self._before[self._ends[:, 1]] - self._before[self._ends[:, 0]]
         empty = dict(zip((node.whole for node in self._nodes), (sums[:, 0] == 0).tolist(), strict=True))
         return {block: ok or empty[block] for block, ok in AxisCoarsening._regular.func(self).items()}  # type: ignore[attr-defined]
@@ -78,6 +79,7 @@ class CommonCoarsening(AxisCoarsening):
 
     @cached_property
     def _regular(self) -> dict[Group, bool]:
+        """A block is regular if it is so in every question."""
         regular = [member._regular for member in self.members]
         return {node.whole: all(one[node.whole] for one in regular) for node in self._nodes}
 
@@ -164,6 +166,7 @@ class CommonRule:
         return CommonCandidate(tuple(each), tuple(forced), tuple(own), tuple(shared), steps)
 
     def _split(self, question: int, axis: int, shared: AxisPartition | None, own: Forced) -> AxisPartition:
+        """One axis for one question: the common groups, its own suppressed ones, or nothing where few were asked."""
         cover = self.rules[question].covers[axis]
         if question in self.few[axis]:
             return cover.split.collapse(FEW_ASKED)
@@ -274,6 +277,8 @@ def _by_size(split: AxisPartition, rolls: Sequence[IntArray], kappa: int) -> tup
 
 
 def _groups(split: AxisPartition, rolls: IntArray, kappa: int) -> tuple[Group, ...]:
+    """Groups of an axis with at least kappa people, in everybody's roll and, unless empty, in each question's."""
+
     def allowed(people: IntArray, inside: IntArray) -> BoolArray:
         return np.asarray((people >= kappa) & ((inside >= kappa) | (inside == 0)).all(axis=-1))
 
@@ -305,7 +310,11 @@ def decide_common(
 def search_common(
     rule: CommonRule, progress: Progress
 ) -> tuple[CommonCandidate, tuple[Proof, ...], list[list[Refusal]]]:
-    """Cut axes further up until every question is proved safe, or nothing is left to merge."""
+    """Cut axes further up until every question is proved safe, or nothing is left to merge.
+
+    Returns the candidate, a proof per question (which may fail where nothing is left to merge), and the refusals.
+    Questions that failed last are looked at first.
+    """
     refused: list[list[Refusal]] = [[] for _ in rule.rules]
     proved: dict[object, Proof] = {}
     order, candidate = list(range(len(rule.rules))), rule.first()
@@ -348,6 +357,7 @@ def _failing(
 def _proof(
     rule: CommonRule, candidate: CommonCandidate, question: int, proved: dict[object, Proof], progress: Progress
 ) -> Proof:
+    """The proof of one question, kept by what it publishes."""
     own, each = rule.rules[question], candidate.each[question]
     key = question, each.key()
     if key not in proved:

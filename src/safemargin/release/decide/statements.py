@@ -1,4 +1,9 @@
-"""What is stated about a release: the certificate, and the guarantee of its noise with whom that covers."""
+"""What is stated about a release: the certificate, and the guarantee of its noise with whom that covers.
+
+Nothing is decided here. Statements follow from a proof and a plan, and never say more than these: a certificate that
+does not hold says so, cells that fractional tables alone clear are counted, and a guarantee names the exchanges that it
+covers and the people whom it does not. `budget_of` splits `epsilon_max` into noise and choice (`guarantees.noise`).
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -146,6 +151,7 @@ def certificate_of(
 
 
 def _named(onlookers: Sequence[Onlooker]) -> str:
+    """The onlookers by name, in words."""
     return f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(each.name) for each in onlookers)}"
 
 

@@ -8,7 +8,9 @@ from safemargin.ui import (
     Spec,
 )
 
-WAY_COLOURS = ["#2460a5", "#17714f", "#855600", "#545c66"]
+WAY_COLOURS = {"merge": "#2460a5", "noise": "#855600", "suppress": "#525b66"}
+"""Each way in the colour of what it does; those that do several things in that of buttons."""
+OTHER_COLOUR = "#1f4e79"
 
 
 def strictness_chart(choices: Sequence[Choice]) -> Spec:
@@ -29,10 +31,11 @@ def strictness_chart(choices: Sequence[Choice]) -> Spec:
     y = {"field": "kept", "type": "quantitative", "axis": {"title": "exact categories", "grid": True, "tickCount": 4}}
     ways = list(dict.fromkeys(value["way"] for value in values))
     legend = {"title": None, "orient": "top", "labelFontSize": 12}
-    colour = {"field": "way", "type": "nominal", "scale": {"domain": ways, "range": WAY_COLOURS}, "legend": legend}
+    colours = [WAY_COLOURS.get(str(way), OTHER_COLOUR) for way in ways]
+    colour = {"field": "way", "type": "nominal", "scale": {"domain": ways, "range": colours}, "legend": legend}
     dash = {"field": "way", "type": "nominal", "scale": {"domain": ways}, "legend": None}
     line = {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash}}
-    mark = {"type": "point", "size": 260, "stroke": "#d55e00", "strokeWidth": 2.5, "filled": False}
+    mark = {"type": "point", "size": 260, "stroke": "#1f4e79", "strokeWidth": 2.5, "filled": False}
     circle = {"data": ring, "mark": mark, "encoding": {"x": x, "y": y}}
     label = {
         "data": ring,

@@ -26,7 +26,7 @@ from safemargin.ui import (
 if TYPE_CHECKING:
     from safemargin.release.forecast import Chance, Forecast
 
-COLOURS = {"exact": "#0072b2", "merged": "#56b4e9", "lost": "#d55e00"}
+COLOURS = {"exact": "#17714f", "merged": "#2460a5", "lost": "#525b66"}
 MOST_GROUPS = 60
 """Groups of an axis that the page lists at once, the least certain first."""
 CHOOSING = "Nothing here uses an answer of this year: limits may be chosen by it and then locked (safemargin lock)."

@@ -15,7 +15,7 @@ from safemargin.ui import Fold, Grid, Paragraph, Part, Points, plural
 from safemargin.web.bench import Bench, Given, Screen, WrongFields
 from safemargin.web.edges import band_edges, labels_of
 from safemargin.web.edit import with_content
-from safemargin.web.looks import Column, look_at
+from safemargin.web.looks import ColumnLook, look_at
 from safemargin.web.place import stamp
 from safemargin.web.roles import (
     AREA,
@@ -23,8 +23,8 @@ from safemargin.web.roles import (
     OPTION,
     ROLE_WORDS,
     UNCOUNTED,
+    ColumnRoles,
     Content,
-    Roles,
     guessed_roles,
     roles_given,
     roles_in,
@@ -66,7 +66,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     return {"title": "Data", "parts": parts, **context}
 
 
-def _data(bench: Bench, content: Content) -> tuple[Path, Survey, tuple[Column, ...]]:
+def _data(bench: Bench, content: Content) -> tuple[Path, Survey, tuple[ColumnLook, ...]]:
     """The data file, and a look at its columns; taken again only where the file changed."""
     data = content.get("data", {})
     if not isinstance(data, Mapping) or not isinstance(data.get("file"), str):
@@ -97,7 +97,7 @@ def _table(bench: Bench, content: Content, given: Given) -> dict[str, Any]:
 
 
 def _row(
-    place: int, column: Column, roles: Roles, given: Given, levels: Mapping[str, str], person: str | None
+    place: int, column: ColumnLook, roles: ColumnRoles, given: Given, levels: Mapping[str, str], person: str | None
 ) -> dict[str, Any]:
     role = given.get(f"role-{place}") or roles.by_column[column.name]
     bands = given.get(f"bands-{place}", ", ".join(map(str, roles.bands.get(column.name, ()))))
@@ -134,7 +134,7 @@ def _row(
     }
 
 
-def _in_bands(column: Column, text: str) -> str:
+def _in_bands(column: ColumnLook, text: str) -> str:
     """How many rows each band holds, in words; nothing where that is not known."""
     try:
         edges = [Decimal(str(edge)) for edge in band_edges(text) if isinstance(edge, int | float)]
