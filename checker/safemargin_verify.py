@@ -239,7 +239,7 @@ class Table:  # one published table: which group every category falls in, and wh
             refuse(wrong, f"{where}: {self.name}: {label!r}: is not the name of its categories")
         # What is printed, by question: (groups, option) -> count, or None where there is a gap or noise.
         self.printed: dict[str, dict[tuple[tuple[int, ...], int], int | None]] = {}
-        self.statuses, known = set[str](), dict[Any, Any]()
+        self.statuses, self.rows, known = set[str](), list[Any](), dict[Any, Any]()  # rows as the page embeds them
         result.unchecked += [FORMAT_NOTE.format(name) for name in stated["files"] if not is_read(name)]
         for name in filter(is_read, stated["files"]):
             rows = (parse_csv if name.endswith(".csv") else parse_json)(name, files[name])
@@ -248,7 +248,6 @@ class Table:  # one published table: which group every category falls in, and wh
             known = cells
         refuse(not known, f"{self.name}: no file of it is CSV or JSON")
         by_name = {question.name: question.options for question in questions}
-        self.rows: list[list[Any]] = []  # as the page embeds them
         for (name, codes, option), (count, status) in known.items():
             self.statuses.add(status)
             self.printed.setdefault(name, {})[codes, option] = count if status in COUNTED else None
@@ -390,6 +389,7 @@ def proved_sets(checked: Iterable[Sequence[str]], axes: Sequence[str]) -> list[S
 FORMAT_NOTE = "that {} prints the same as the other formats of its table."
 KEY_NOTE = "who made the files: without a signature and a key, they agree with each other at most."
 KIND_NOTE = "what an onlooker can infer: a folder of kind {} has no certificate of a release."
+PAGE_NOTE = f"what {PAGE} shows and {MANIFEST} states beside what the tables and the certificate do."
 FIGURES_NOTE = "that the files of derived figures follow from the tables."
 ALONE_NOTE = "what nobody can infer: that needs safemargin_verify_tables.py and safemargin_verify_intervals.py beside."
 RULE_NOTE = "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table."
@@ -735,7 +735,7 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
 
 def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
     """The page embeds the rows of all tables as data, and shows the same numbers in tables that end with a status."""
-    text = decoded(PAGE, page)  # which may have blanks that do not break
+    text = decoded(PAGE, page)
     data = re.findall(r'(?s)<script[^>]*id="tables"[^>]*>(.*?)</script>', text)
     agree = len(data) == 1 and same(parse_json(PAGE, data[0].encode()), {each.name: each.rows for each in tables})
     refuse(not agree, f"{PAGE}: its block of data holds other numbers than the tables")
@@ -745,7 +745,7 @@ def check_page(page: bytes, tables: Sequence[Table], result: Result) -> None:
     cells = [[[f"{n:,}" if isinstance(n, int) else n or "" for n in row] for row in t.rows[:PAGE_ROWS]] for t in tables]
     printed = [[[cell.translate(HTML) for cell in row] for row in rows] for rows in cells]
     refuse(shown != printed, f"{PAGE}: shows other numbers than the tables")
-    result.unchecked.append(f"what {PAGE} shows and {MANIFEST} states beside what the tables and the certificate do.")
+    result.unchecked.append(PAGE_NOTE)
 
 
 # 5. The signature: Ed25519 (RFC 8032) in the format of minisign, over the BLAKE2b hash of the manifest.

@@ -45,7 +45,8 @@ def check_functions(shown: str, page: str) -> bool:
         if not callable(function):
             continue
         known = inspect.signature(function).parameters
-        assert {word.partition("=")[0] for word in given.split(", ") if word} <= set(known), (page, name, given)
+        words = [word for word in given.split(", ") if word and not word.startswith('"')]  # others are values
+        assert {word.partition("=")[0] for word in words} <= set(known), (page, name, given)
     return any(space or name in FUNCTIONS for space, name, _ in calls)
 
 

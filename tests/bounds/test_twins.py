@@ -8,7 +8,7 @@ import pytest
 from safemargin.bounds import build_system, certify
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.first_table import some_table
-from safemargin.bounds.twins import TwinPools
+from safemargin.bounds.twins import TwinPools, spread, spread_in_pools
 from safemargin.core import (
     Axis,
     Schema,
@@ -71,3 +71,17 @@ def test_votes_are_dealt_out_among_twins_and_nobody_loses_a_vote(seed: int) -> N
     twins.deal(wanted, counts)
     assert (twins.sums(counts) == wanted).all() and (counts >= 0).all() and (counts.sum(axis=1) == people).all()
     assert twins.count == len(np.unique(blocks, axis=1).T)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pools_are_dealt_with_at_once_as_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng([seed, 28])
+    pool = rng.permutation(np.repeat(np.arange(30), rng.integers(1, 9, 30)))
+    room = rng.integers(0, 12, len(pool))
+    room[[int(np.argmax(pool == one)) for one in range(30)]] += 1  # somebody has something to give
+    units = rng.integers(0, 40, 30)
+    together = spread_in_pools(room, pool, units)
+    for one in range(30):
+        assert (together[pool == one] == spread(room[pool == one], int(units[one]))).all()
+        assert together[pool == one].sum() == min(int(units[one]), int(room[pool == one].sum()))
+    assert ((together >= 0) & (together <= room)).all()

@@ -28,6 +28,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -203,7 +204,7 @@ class IntervalCertificate:
         content: Document = {
             "schema": SCHEMA,
             "kind": KIND,
-            "files": [_SOURCE.dump_python(source, mode="json") for source in self.sources],
+            "files": [_adapter(SourceFile).dump_python(source, mode="json") for source in self.sources],
             "axes": list(self.axes),
             "categories": [list(names) for names in self.categories],
             "options": list(self.options),
@@ -219,7 +220,10 @@ class IntervalCertificate:
         return {**content, "sha256": digest(content)}
 
 
-_CERTIFICATE, _SOURCE = TypeAdapter(IntervalCertificate), TypeAdapter(SourceFile)
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """What reads and writes certificates; it takes long to make, and most commands have none."""
+    return TypeAdapter(kind)
 
 
 def digest(document: Mapping[str, Any]) -> str:
@@ -233,7 +237,7 @@ def parse(document: Mapping[str, Any]) -> IntervalCertificate:
     """The certificate in a document; an error names what is missing or of the wrong kind."""
     content = {name: value for name, value in document.items() if name not in ("schema", "kind", "sha256")}
     try:  # as JSON: there a list is a tuple and the keys of an object are texts, and nothing else is converted
-        found = _CERTIFICATE.validate_json(json.dumps(content), strict=True)
+        found: IntervalCertificate = _adapter(IntervalCertificate).validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         raise InputError(_fault(error)) from None
     for entry in content["files"]:

@@ -180,7 +180,10 @@ def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int =
 def _changes_of_totals(
     total: IntArray | None, past: Past, options: Sequence[str], slack: int
 ) -> Iterator[tuple[str, tuple[Side, ...] | None]]:
-    """Per earlier cycle with a total, who came and who went; cycles of one kind are compared once."""
+    """Per earlier cycle with a total, who came and who went; cycles of one kind are compared once.
+
+    None for a cycle whose totals refute that everybody who stayed kept their answer.
+    """
     known: dict[int, tuple[Side, ...] | None] = {}
     now = len(past.earlier)
     for cycle, release in enumerate(past.earlier):

@@ -46,8 +46,14 @@ import numpy as np
 from safemargin.bounds.effort import EFFORT
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
-Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
-"""Per slice and neighbouring slice, pairs of profiles between them."""
+
+class Links(dict[int, dict[int, tuple[IntArray, IntArray]]]):
+    """Per slice and neighbouring slice, pairs of profiles between them; neighbours with the most pairs first."""
+
+    @cached_property
+    def cheapest(self) -> float:
+        """The least that a link costs, `1 + 100 / pairs`: one with few pairs is dear, as its votes are soon used up."""
+        return 1 + 100 / max((len(first) for near in self.values() for first, _ in near.values()), default=1)
 
 
 @dataclass(frozen=True)
@@ -159,16 +165,18 @@ class Exchanges:
         return self._links[block]
 
     def linked(self, block: int, pairs: Pairs, most: int) -> Links:
-        """Pairs by the two slices of `block` that they stand in, at most so many each."""
+        """Pairs by the two slices of `block` that they stand in, at most so many each; most pairs first per slice."""
         slices = self.blocks[block]
-        links: Links = {}
+        links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
         for start, end in zip([0, *ends], ends, strict=False):
             few = slice(start, min(end, start + most))
             a, b = pairs.first[few], pairs.second[few]
             links.setdefault(int(slices[a[0]]), {})[int(slices[b[0]])] = (a, b)
             links.setdefault(int(slices[b[0]]), {})[int(slices[a[0]])] = (b, a)
-        return links
+        return Links(
+            {here: dict(sorted(near.items(), key=lambda link: -len(link[1][0]))) for here, near in links.items()}
+        )
 
     def _find(self, block: int) -> Pairs:
         codes = self.blocks

@@ -53,6 +53,9 @@ from safemargin.core import FloatArray, IntArray, distinct, numpy_generator
 
 Move = tuple[int, int, int, int, int]
 """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
+TINY = 1e-6
+"""Above what rounding makes of the cost of a way; ways of equal cost are all followed."""
+
 MatchStep = tuple[int, Links, list[IntArray]]
 """A block to match, pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
 that such pairs connect.
@@ -372,7 +375,6 @@ class Rounder:
 
 def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
     """The way from slice to slice with the most pairs to choose from: Dijkstra, where few pairs make a link dear."""
-    # Dijkstra over slices; a link with few pairs is dear, as its votes are soon used up.
     queue = [(0.0, source, [source])]
     seen: set[int] = set()
     least = {goal: np.inf}
@@ -385,14 +387,19 @@ def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) ->
         seen.add(here)
         near = links.get(here, {})
         if goal in near and goal not in seen and (here, goal) not in barred:
-            least[goal] = min(least[goal], cost + 1 + 100 / len(near[goal][0]))
+            further = cost + 1 + 100 / len(near[goal][0])
+            if further <= least[goal]:
+                least[goal] = further
+                heapq.heappush(queue, (further, goal, [*path, goal]))
         for there, (first, _) in near.items():
-            if there not in seen and (here, there) not in barred:
-                further = cost + 1 + 100 / len(first)
-                # Every further link costs more than 1: what cannot come before the best known way is not followed.
-                if further <= least.get(there, np.inf) and (there == goal or further + 1 < least[goal]):
-                    least[there] = further
-                    heapq.heappush(queue, (further, there, [*path, there]))
+            further = cost + 1 + 100 / len(first)
+            # At least one link more is needed: what comes after the best known way is not followed, nor what is dearer.
+            if further + links.cheapest > least[goal] + TINY:
+                break
+            is_open = there != goal and there not in seen and (here, there) not in barred
+            if is_open and further <= least.get(there, np.inf):
+                least[there] = further
+                heapq.heappush(queue, (further, there, [*path, there]))
     return None
 
 

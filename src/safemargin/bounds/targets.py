@@ -36,6 +36,7 @@ def cells_asked(system: System, target: tuple[str, ...] | None) -> tuple[CellInd
     """The cells asked for, and which of them each profile lies in.
 
     Without a target these are the profiles themselves; with one, the combinations of its axes that some profile has.
+    Raises if an axis is in no table.
     """
     if target is None:
         return CellIndex(system.axes, system.categories, system.codes), np.arange(len(system.codes))

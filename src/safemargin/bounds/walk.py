@@ -111,7 +111,7 @@ class Walk:
         return np.where(score > 0, up, -down)
 
     def _room(self, table: IntArray, corners: list[Corner]) -> tuple[IntArray, IntArray]:
-        """How far every move can go up and down."""
+        """How far every move can go up and down before one of its corners leaves its range from zero to its cap."""
         ups, downs = [], []
         for corner, sign in corners:
             values, caps = table[corner], self.high[corner] - table[corner]

@@ -209,7 +209,12 @@ class SoftmaxDual:
                 crossed, one, other = self._crossed(weight), self._rows_about[i], self._rows_about[j]
                 # Only rows that count the two options: with 20 options that is a hundredth of all pairs of rows.
                 block = crossed[np.ix_(self.slice_of[one], self.slice_of[other])]
-                block *= np.outer(self.weights[one, i], self.weights[other, j])
+                block *= self.weights[one, i][:, None]
+                block *= self.weights[other, j]
+                if len(one) == len(other) == len(self.rows):
+                    hessian += block
+                    hessian += block.T if i != j else 0.0
+                    continue
                 hessian[np.ix_(one, other)] += block
                 if i != j:
                     hessian[np.ix_(other, one)] += block.T

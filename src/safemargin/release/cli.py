@@ -9,7 +9,6 @@ from safemargin.core import InputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.draft import Draft
 from safemargin.release.ledger.ledger import ledger as run_ledger
-from safemargin.release.lock import lock as run_lock
 from safemargin.release.project import Project, schema as run_schema
 from safemargin.release.release import Release, demo as run_demo, release as run_release
 from safemargin.ui import (
@@ -133,22 +132,6 @@ def _print(result: Release | Draft, folder: Path, as_json: bool, explain: bool =
     draft = result if isinstance(result, Draft) else result.draft
     if not draft.preview or draft.total_exposes:
         raise typer.Exit(1)
-
-
-def lock(
-    project: Annotated[Path, typer.Argument(help="Project file (TOML) with a section [ledger].")],
-    draws: Annotated[
-        int | None, typer.Option(help="How often the forecast draws answers; 0: only what the roll settles.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Write the limits of a project, their hash and a forecast into its ledger before the count.
-
-    Example: safemargin lock project.toml
-    """
-    with progress_bar("starting") as progress:
-        made = run_lock(project, draws=draws, progress=progress)
-    print_result(made, as_json)
 
 
 def ledger(

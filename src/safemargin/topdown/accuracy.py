@@ -1,4 +1,24 @@
-"""How far published counts of areas are from the truth. Errors disclose counts of people, so they are confidential."""
+"""How far published counts of areas are from the truth. Errors disclose counts of people, so they are confidential.
+
+Objects
+    error       published count less true count, of an area and cell
+    RMSE        the root of the mean of squared errors: over the areas of a level, or over areas of similar size
+    covered     the share of counts within 1.96 published standard errors of their estimate
+
+Statement
+    The estimate is unbiased, with a covariance that follows from the design alone (Gauss and Markov). So its RMSE is
+    about the published standard error, and about 95 % of the counts are covered, at any truth. Neither holds for the
+    integer tables: no count below 0 means that empty cells come out too large and others too small.
+
+Compared with
+    *flat noise*: the same budget, all of it on the detailed counts of the smallest areas, added up to areas above.
+    Variances add up, so that an area of k smallest areas and c cells has k c times that of one count. Geometric noise
+    is that of pure epsilon with epsilon^2 / 2 = rho² (Bun and Steinke 2016), and has a larger variance.
+
+What callers may rely on
+    * Expected errors (`plan_errors`) read the design and never the data; they may be published.
+    * Measured ones read both. They are written into `confidential/` alone.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

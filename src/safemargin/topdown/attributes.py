@@ -1,4 +1,22 @@
-"""Attributes that people are counted by in an area, groups of their categories, and the margins that these span."""
+"""Attributes that people are counted by in an area, groups of their categories, and the margins that these span.
+
+Objects
+    attribute   a name and its categories; a person has one of each
+    cell        one category of every attribute
+    grouping    a coarser attribute: every category is in one group, such as ages by whether they vote
+    margin      counts by some attributes or groupings, summed over all others; `MarginQuery` names it
+
+Statement
+    A margin is a partition of the cells, and partitions form a lattice: Q <= R if R determines Q, `Q & R` is the
+    finest margin that both determine, `Q | R` the coarsest that determines both. Constraints on margins of a chain
+    Q <= R <= ... are nested, and rounding such tables needs no integer program (`siblings.py`).
+
+Example
+    Sex by age and age alone have age in common:
+
+    >>> MarginQuery((0, 1)) & MarginQuery((1,)) == MarginQuery((1,)), MarginQuery((0,)) | MarginQuery((1,))
+    (True, MarginQuery(axes=(0, 1), groups=(None, None)))
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,12 @@
-"""A synthetic country to try TopDown on: invented people in blocks, tracts, districts and regions."""
+"""A synthetic country to try TopDown on: invented people in blocks, tracts, districts and regions.
+
+Blocks share people by a gamma law, so that many are nearly empty and a few are large, and each has its own mix of ages
+and tenures: noise matters most where counts are small, and a country of equal blocks would hide it.
+The file has every kind of constraint once: an invariant, a structural zero (nobody under 18 is communal) and a bound
+(blocks with a communal home have at least one person in it).
+
+The same arguments give the same country: it is for examples, tests and benchmarks, and has no people to protect.
+"""
 
 import math
 from pathlib import Path

@@ -1,7 +1,24 @@
 """The privacy guarantee of a TopDown release, derived by the rules of `guarantees`.
 
-The derivation follows Bailie, Gong and Meng on the 2020 census (Theorem 2 and appendix H): noisy margins compose,
-publishing the invariants costs nothing among data sets that agree on them, and tables are post-processing of both.
+Statement (Bailie, Gong and Meng on the 2020 census, Theorem 2 and appendix H)
+    Between data sets that agree on the invariants and differ in one record, the release is rho²-zCDP:
+
+    1. Each noisy margin is a discrete Gaussian of parameter v. One record moves two counts by one each, which costs
+       1 / v in rho² (Canonne, Kamath and Steinke 2022).
+    2. All margins together cost the sum (composition), which is the budget, as shares add up to 1.
+    3. Exact margins cost nothing among data sets that agree on them, and everything among others (Proposition 1).
+    4. Estimates and integer tables are functions of both (post-processing).
+
+    `guarantee.json` has this tree.
+
+Two epsilons
+    `epsilon` follows from rho² by the formula of Bun and Steinke, rho² + 2 rho sqrt(ln(1 / delta)).
+    `epsilon_by_losses` is the least with delta by the law of the privacy loss of all counts that a record moves; it is
+    usually smaller.
+
+Not covered, and said so
+    Bounds and impossible cells are taken for facts about every data set; releases that earlier tables are from add
+    their own budget; in a joint release a person who moves changes two households (`movers.py`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,13 @@
-"""The TOML file that describes a TopDown release: people, areas, attributes, budget and constraints."""
+"""The TOML file that describes a TopDown release: people, areas, attributes, budget and constraints.
+
+What the parts must satisfy
+    * Shares of levels add up to 1, and so do the shares of the queries of every level. They are fractions: TOML's 0.1
+      means 1/10, since a sum of floats that is nearly 1 would spend nearly the budget.
+    * Invariants, bounds and earlier tables name a level and a query; `total` of the root is always exact, as data sets
+      are compared that have equally many people.
+    * Zeros are cells that are empty in all data whatsoever. They are facts about people, never about this file: what
+      the data happen to lack must not be written there.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

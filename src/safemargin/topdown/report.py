@@ -1,4 +1,13 @@
-"""The results of `topdown`: as JSON, in a terminal, and as a page with charts of the errors."""
+"""The results of `topdown`: as JSON, in a terminal, and as a page with charts of the errors.
+
+What may leave the office
+    The plan, the guarantee and expected errors follow from the design: they are public. Errors by level, size and query
+    compare with the data, and are confidential; the page says so at its top, and lies in `confidential/`.
+
+What the page must not suggest
+    A smaller error is not a better method: other methods keep other counts exact, and protect people differently. So
+    errors stand beside guarantees, and equal error is compared with what an attack gets (`risk.py`).
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,11 +1,29 @@
 """Households whose tables must leave room for tables of persons, which are made later.
 
-Persons live in households of a block that hold as many as their sizes say, and exact counts, bounds, zeros and earlier
-tables of persons limit where they can be. Tables of households for which no tables of persons exist must not be
-published: the noise on households would be spent for nothing. So the counts of persons that anything limits are further
-unknowns of the same problem wherever households that were solved alone leave no room. Counts of households and of
-persons both add up over areas, so together they are one table of *cells* per area, and the solver of tables applies as
-it is. The data are a solution, so the solver finds one.
+Objects
+    h[s]        households of size s in an area; size s holds from low[s] to high[s] people
+    p           people of the area who live in households; exact counts, bounds, zeros and earlier tables limit p
+
+Statement
+    Tables of persons exist beside tables of households if and only if in every smallest area some p within
+
+        sum of low[s] h[s]  <=  p  <=  sum of high[s] h[s]
+
+    fits all limits of persons, over all levels at once. Tables of households for which none exist must not be
+    published: the noise on households would be spent for nothing.
+
+Method
+    Households are solved alone first, and checked (`always_fit`, `fit_into`). Where they leave no room, the counts of
+    persons that anything limits become further unknowns of the same problem. Counts of households and of persons both
+    add up over areas, so together they are one table of *cells* per area, and the solver of tables applies as it is.
+
+What callers may rely on
+    * The data are a solution, so the solver finds one.
+    * Persons' counts enter with a standard error of 1,000: they make room, and hardly pull at anything.
+
+Example
+    Two homes of at most two people, and an exact count of five persons in the area: 2 + 2 < 5, so one of them must be
+    counted among larger homes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,16 +1,31 @@
 """What published tables of areas disclose about people: the same reconstruction attack on every method.
 
-Section 6.1 of Bailie, Gong and Meng, after Abowd and others: an onlooker who knows somebody's smallest area and some
-attributes takes the published table for records, looks up those that match, and states another attribute where all of
-them agree. How often that is right says how far a table can be read as the records; it is no measure of a guarantee.
-Who could be stated by what is typical of everybody is not counted: only people whose attribute is not the most frequent
-one of those who share the known attributes.
+Objects
+    known       attributes of somebody that an onlooker has, beside their smallest area
+    match       a record of the published table (taken as a list of records) with this area and these attributes
+    stated      people about whom all matches agree on another attribute; `right`, where it is theirs
+    rebuilt     records of the table that are records of the data, counted with their number
+    named       records that are the only one with their area and known attributes, and whose attributes one person has
 
-Names (Eq. 13 of Bach, Eurostat 2020): the onlooker also has a file with the name, area and known attributes of
-everybody, which is the most that any outside file can hold. A record of the table is given a name where it is the only
-one with its area and known attributes in the table, and one person of the file has them. `rebuilt` counts records of
-the table that are records of the data, `named` the links, `named_rightly` those whose record is that person's. So the
-rate of re-identification is the share that was rebuilt times the share of these that were matched with the right name.
+Attack (section 6.1 of Bailie, Gong and Meng, after Abowd and others)
+    The onlooker takes the table for records, looks up those that match, and states the attribute where they agree. How
+    often that is right says how far a table can be read as the records; it is no measure of a guarantee. Who could be
+    stated by what is typical of everybody is not counted: only people whose attribute is not the most frequent one of
+    those who share the known attributes.
+
+Names (Eq. 13 of Bach, Eurostat 2020)
+    The onlooker also has a file with the name, area and known attributes of everybody, which is the most that any
+    outside file can hold. The rate of re-identification is r_recon r_match: the share that was rebuilt, times the share
+    of these that were matched with the right name.
+
+Equal error
+    Methods are compared at the same root mean square error of a detailed count, one column of the picture: noise that
+    is large enough hides people from any method, and the question is what an office gets for the same accuracy.
+
+What callers may rely on
+    * Every method goes through the same code; noisy counts are cut to 0 and rounded first.
+    * The attack reads the published table and the file of names only; `right` and `named_rightly` compare with the
+      data.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,21 @@
 """A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files.
 
-It has two phases on files. Only the first is given counts of people; the second reads public files.
+Two phases, on files
+    measure     reads people; writes design, exact and noisy counts
+    estimate    reads these public files; writes unbiased estimates, then integer tables, level by level
+
+States of a folder
+    unfinished  holds everything until the manifest is there. A run that was interrupted goes on from the margins that
+                it finds: noise is never drawn twice.
+    published   holds the whole release, with a manifest that has the hash of every file.
+    `confidential/state.json` has the hashes of all inputs. A run with other inputs is refused in the same folder, since
+    the margins that are there would be about other people.
+
+What callers may rely on
+    * Nothing is published that does not satisfy every constraint, checked by integer addition.
+    * `recompute` runs the second phase on a published folder, and compares every table: the same public files give the
+      same tables. It proves that tables are post-processing, which the guarantee needs.
+    * One process at a time: a lock in `confidential/`, which ends with the process.
 """
 
 import json

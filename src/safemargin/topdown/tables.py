@@ -101,7 +101,11 @@ class LevelProblem:
         return range(parts(self.level - 1, parents[0]).start, parts(self.level - 1, parents[-1]).stop)
 
     def batches(self, together: bool) -> list[range]:
-        """Areas one level up to solve in one program: one by one, or with up to `BATCH` counts of their parts."""
+        """Ranges of areas one level up to solve in one program each: one by one, or as many as have `BATCH` counts.
+
+        Parts of different areas share no constraint, so batches change speed only. After a failure areas are solved one
+        by one, to find which of them has no solution.
+        """
         if not together or self.above is None:
             return [range(parent, parent + 1) for parent in range(self.parents)]
         ends = np.append(self.design.spine.starts[self.level][1:], len(self.design.spine.names[self.level]))

@@ -1,4 +1,19 @@
-"""Count people by area and attributes; read the tree of areas and limits by area."""
+"""Count people by area and attributes; read the tree of areas and limits by area.
+
+Objects
+    people      a row per person, or per kind of person with a column of how many
+    areas       a row per smallest area with the names of those it lies in; from a file, or from the people
+    counts      an array of smallest areas x cells, the only thing about people that goes on from here
+
+What is checked
+    * Every area has one area above it, and a name of its own on its level: two districts called "Centre" in two regions
+      are refused, since they would be added up.
+    * Every value of an attribute is one of its categories, in the spelling of the project: an unknown one is an error,
+      and not a cell of its own, which would show that somebody has it.
+    * People lie in the wider areas that their smallest one is part of.
+    * Areas that no file lists come from the data. Which areas have people is then an invariant, and is listed as one.
+    * Whole numbers of people, at most 10^12: sums are exact in 64 bits and in floating point.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction

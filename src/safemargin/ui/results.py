@@ -66,18 +66,21 @@ class Strip:
         low, high, _ = self.scale()
         largest = max((dot.people for dot in self.dots), default=1)
         found: list[tuple[Dot, float, float, float]] = []
-        taken: list[tuple[float, float, float]] = []
+        # By stretches of the line as wide as two dots: whatever is not in this one or next to it is too far away.
+        taken: dict[int, list[tuple[float, float, float]]] = {}
         for dot in sorted(self.dots, key=lambda dot: -dot.people):
             radius = max(WIDEST_DOT * sqrt(max(dot.people, 0) / max(largest, 1)), SMALLEST_DOT)
             at = (dot.rate - low) / (high - low)
             x = at * PLOT_WIDTH
             lanes = [0.0, *(sign * (lane + 1) * 7.0 for lane in range(LANES) for sign in (-1, 1))]
-            near = [each for each in taken if abs(each[0] - x) < each[2] + radius]
+            place = int(x // (2 * WIDEST_DOT + 2 * SMALLEST_DOT))
+            around = (each for next_to in (place - 1, place, place + 1) for each in taken.get(next_to, ()))
+            near = [each for each in around if abs(each[0] - x) < each[2] + radius]
             y = next(
                 (y for y in lanes if all((x - u) ** 2 + (y - v) ** 2 >= (radius + r) ** 2 for u, v, r in near)),
                 0.0,
             )
-            taken.append((x, y, radius))
+            taken.setdefault(place, []).append((x, y, radius))
             found.append((dot, 100 * at, y, radius))
         return found
 

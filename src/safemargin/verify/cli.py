@@ -31,6 +31,9 @@ def verify(
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Run the rule on every witness table of a release; needs --auditors.")
     ] = False,
+    whole_page: Annotated[
+        bool, typer.Option("--page", help="Make the page of a release anew from its tables, and compare the two.")
+    ] = False,
     page: Page = None,
     as_json: Json = False,
 ) -> None:

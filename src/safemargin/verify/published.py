@@ -26,11 +26,13 @@ def verify_release(
     roll: Path | None = None,
     rerun: bool = False,
     earlier: Sequence[Path] = (),
+    whole_page: bool = False,
 ) -> tuple[Verification, str]:
     """What is found in a published folder, and the strongest statement that was checked.
 
     With the folder for `auditors` the witnesses are added up; with `rerun`, the rule is run on each of them as well.
-    Tables with suppressed counts may have `earlier` ones that their certificate is about, too.
+    Tables with suppressed counts may have `earlier` ones that their certificate is about, too. With `whole_page`, the
+    page is made anew.
     """
     if rerun and auditors is None:
         raise InputError("rerun: needs the folder for auditors of the release; give it as `auditors`")
@@ -62,6 +64,8 @@ def verify_release(
         return found, result.statement
     certificate = json.loads(files[checker.CERTIFICATE])
     found = _with_figures(_with_other_formats(found, certificate, files), certificate, files)
+    if whole_page and not found.failures:
+        found = _with_page(found, certificate, files)
     if rerun and held is not None and not found.failures:
         return _rerun(found, certificate, files, held)
     return found, result.statement
@@ -144,6 +148,20 @@ def _with_figures(found: Verification, certificate: Mapping[str, Any], files: ch
     return replace(
         found, failures=(*found.failures, *failures), unchecked=unchecked, is_proved=found.is_proved and not failures
     )
+
+
+def _with_page(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:
+    """The same, with the page compared with the one that follows from the tables."""
+    old = checker.PAGE_NOTE
+    if len(certificate["questions"]) > 1:  # of which the page has pictures of other figures
+        return found
+    module, manifest = import_module("safemargin.verify.page"), json.loads(files[checker.MANIFEST])
+    anew = module.made_anew(certificate, manifest, _printed(certificate, files), checker.PAGE)
+    failures, is_same = module.compare_pages(files[checker.PAGE].decode(), anew)
+    more = () if is_same else (module.PICTURES,)
+    stated = f"what {checker.MANIFEST} states beside what the certificate does."
+    unchecked = (*more, *(stated if note == old else note for note in found.unchecked))
+    return replace(found, failures=tuple(failures), unchecked=unchecked, is_proved=found.is_proved and not failures)
 
 
 def _with_other_formats(found: Verification, certificate: Mapping[str, Any], files: checker.Files) -> Verification:

@@ -73,13 +73,15 @@ def verify(
     skip: Sequence[str] = (),
     key: str | Path | None = None,
     rerun: bool = False,
+    whole_page: bool = False,
 ) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
     Of a release, and of tables with suppressed counts, `certificate` is the published folder; `files` are then tables
     that were published before. With the folder for `auditors`, its witness tables are checked
     against what it publishes; with `rerun`, the rule is run on each of them; with a public `key` of minisign, its
-    manifest must be signed with it; a `roll` of one's own must be the one that auditors got.
+    manifest must be signed with it; a `roll` of one's own must be the one that auditors got; with `whole_page`, the
+    page is made anew from the tables, and must show the same.
 
     Of other certificates, `files` are the tables that they speak about, or folders with them; `roll` and `facts` those
     of the onlooker. `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in
@@ -95,11 +97,16 @@ def verify(
         given_auditors = None if auditors is None else Path(auditors)
         own = rolls[0] if rolls else None
         public_key = None if key is None else Path(key)
-        checked, statement = verify_release(folder, given_auditors, public_key, own, rerun, others)
+        checked, statement = verify_release(folder, given_auditors, public_key, own, rerun, others, whole_page)
         return CertificateCheck(**vars(checked), statement=statement, origin=_origin(folder / "certificate.json"))
     document = load(path)
     given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
-    for name, said in (("key", key is not None), ("rerun", rerun), ("auditors", auditors is not None)):
+    for name, said in (
+        ("key", key is not None),
+        ("rerun", rerun),
+        ("auditors", auditors is not None),
+        ("page", whole_page),
+    ):
         if said:
             raise InputError(f"{name}: is for certificates of releases; this one is of another kind")
     if document.get("kind") == KIND:

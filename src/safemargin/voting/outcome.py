@@ -171,7 +171,10 @@ def _own_rule(
     ballots: Ballots | None,
     known: Mapping[Ranking, int],
 ) -> OwnRule:
-    """A rule of one's own, over the rankings that the beliefs and votes name, or over all."""
+    """The rule that somebody wrote as a function of votes, over the rankings that can be cast.
+
+    The rankings are those that beliefs and known votes name, or all of them where these name none.
+    """
     return OwnRule(len(names), function, _named_votes(held, ballots, known) or rankings(len(names)), names)
 
 

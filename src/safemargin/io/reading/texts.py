@@ -10,8 +10,6 @@ import csv
 import re
 from pathlib import Path
 
-from charset_normalizer import from_bytes
-
 from safemargin.core import InputError, TooLargeError
 from safemargin.io.files import open_bytes, read_most, suffix
 from safemargin.io.reading.alphabets import likely_encoding, may_be_latin
@@ -154,6 +152,8 @@ def decoded(path: Path, content: bytes, encoding: str = "") -> tuple[str, str, s
         if error.reason == "unexpected end of data" and len(content) - error.start > 1:
             line = content.count(b"\n") + 1
             raise InputError(f"{path}: line {line}: ends within a sign of UTF-8; is the file whole?") from None
+    from charset_normalizer import from_bytes  # slow to import, and few files need it
+
     found = from_bytes(content[: 2**20], cp_isolation=LIKELY).best()
     guessed = "cp1252" if found is None or found.encoding in WESTERN else found.encoding
     name, is_sure = guessed, True

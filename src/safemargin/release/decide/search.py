@@ -160,7 +160,11 @@ class _Search:
                 self._shrink(choice)
 
     def _shrink(self, choice: Choice) -> None:
-        """Make the conflict as small as tests allow; a proved one stays proved."""
+        """Publish less of a choice, margin by margin, as long as it stays a conflict: small conflicts rule out more.
+
+        Margins that have least to do with the disclosed cell are reduced first. A proved conflict only ever shrinks to
+        proved ones; every test counts against the budget.
+        """
         proved = self.judge.is_exposed(choice)
         for index in sorted(range(len(choice)), key=lambda index: self._distance(choice, index), reverse=True):
             while choice[index] and not self.is_over:
