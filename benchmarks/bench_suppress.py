@@ -1,12 +1,12 @@
 """Suppressing beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
 
-    python benchmarks/bench_suppress.py [--peer PYTHON] [--large | --linked] [--seconds 120]
+    python benchmarks/bench_suppress.py [--peer PYTHON] [--large | --linked] [--anytime] [--seconds 120]
 
 `PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
 people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
 `--large` runs 60x40x6 (17,507 cells with margins) instead, on which the peer is stopped after 15 minutes. What the peer
 writes beside its output goes to a temporary folder. `--linked` protects sets of tables of one population at once, for
-which the peer has no call.
+which the peer has no call. `--anytime` lists the suppressed cells by CPU seconds, as ratios to those of the last one.
 """
 
 import argparse
@@ -22,10 +22,12 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.audit.attack import attack
-from safemargin.core import Hierarchy, Lattice, Publication, Target, lattice, numpy_generator
+from safemargin.core import Hierarchy, Lattice, Publication, Target, lattice, no_progress, numpy_generator
 from safemargin.io import read_published
-from safemargin.suppress.linked import link
+from safemargin.suppress.linked import link, single
+from safemargin.suppress.problem import build_problem
 from safemargin.suppress.report import pattern_csv
+from safemargin.suppress.search import PatternSearch
 from safemargin.suppress.suppress import find_pattern
 
 TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
@@ -109,6 +111,29 @@ def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
     return f"{cells} cells, {exact} recovered, {seconds:.1f} s"
 
 
+def anytime(table: Lattice, limit: float) -> str:
+    """By CPU seconds, the cells of the best pattern so far over those of the last; and the last over the bound."""
+    found: list[tuple[float, int]] = []
+    start = time.process_time()
+    search = PatternSearch(build_problem(single(table), (1, 3)), limit, no_progress)
+
+    def note(_: str) -> None:
+        if search.best is not None:
+            found.append((time.process_time() - start, search.value(search.best)))
+
+    search.progress = note
+    search.search()
+    last = found[-1][1]
+    near = next(seconds for seconds, cells in found if cells <= 1.05 * last)
+    steps = [min(cells for seconds, cells in found if seconds <= max(at, found[0][0])) for at in (0.5, 1, 2, 5, 15, 60)]
+    ratios = ", ".join(f"{cells / last:.3f}" for cells in steps)
+    return (
+        f"first after {found[0][0]:.2f} CPU s; over the last at .5, 1, 2, 5, 15, 60 CPU s: {ratios}; within 5 % after "
+        f"{near:.1f}; last {last} cells, {last / search.bound:.3f} of the bound, "
+        f"{time.process_time() - start:.0f} CPU s"
+    )
+
+
 def linked(limit: float) -> None:
     """Sets of tables at once."""
     generator = numpy_generator(2)
@@ -135,6 +160,7 @@ def main() -> None:
     parser.add_argument("--peer")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--linked", action="store_true")
+    parser.add_argument("--anytime", action="store_true")
     parser.add_argument("--seconds", type=float, default=120.0)
     options = parser.parse_args()
     if options.linked:
@@ -144,6 +170,9 @@ def main() -> None:
         table = random_table(shape, people)
         primary = int(((table.counts >= 1) & (table.counts <= 3)).sum())
         print(f"{'x'.join(map(str, shape))}: {table.counts.size:,} cells, {primary} primary")
+        if options.anytime:
+            print(f"  {anytime(table, options.seconds)}", flush=True)
+            continue
         with tempfile.TemporaryDirectory() as name:
             print(f"  safemargin     {ours(table, Path(name), options.seconds)}")
             for method in ("OPT(1,5)", "MOD(1,5,1,1,1)") if options.peer else ():

@@ -102,3 +102,11 @@ def test_a_gap_in_a_sorted_list_is_no_all_clear(run: Run, tmp_path: Path) -> Non
     assert ran.code == 3 and "place of a gap bounds it" in " ".join(ran.out.split())
     write_csv(tmp_path / "s.csv", [["town", "people here"], *map(list, sorted(towns)), ["Total", 300]])
     assert run("audit", "s.csv").code == 0
+
+
+def test_a_sum_that_is_off_by_more_than_rounding_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """All counts are multiples of 3; one total is within that rounding of its parts, another is not."""
+    cells = [["area", "men", "women", "Total"], ["a", 303, 612, 915], ["b", 21, 33, 54], ["c", 99, 126, 225]]
+    write_csv(tmp_path / "t.csv", [*cells, ["d", 15, 12, 297], ["Total", 441, 783, 1491]])
+    with pytest.raises(InputError, match="add up to"):
+        safemargin.load(tmp_path / "t.csv")

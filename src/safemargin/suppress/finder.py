@@ -83,10 +83,15 @@ class MoveFinder:
 
     def add_suppressed(self, cells: IntArray) -> None:
         """Give these cells the cost of suppressed ones."""
-        self.price[cells] = 0.0
-        cells = np.searchsorted(self.cells, cells)
-        columns = np.r_[cells, cells + self.count].astype(np.int32)
-        self.cost[columns] = INNER_COST
+        self.set_price(cells, np.zeros(len(cells)))
+
+    def set_price(self, cells: IntArray, price: FloatArray) -> None:
+        """Give cells that may change another price; 0 is that of a suppressed cell."""
+        self.price[cells] = price
+        columns = np.searchsorted(self.cells, cells)
+        columns = np.r_[columns, columns + self.count].astype(np.int32)
+        cost = np.where(price > 0, price, INNER_COST)
+        self.cost[columns] = np.r_[cost, cost]
         self.solver.changeColsCost(len(columns), columns, self.cost[columns])
 
     def box(self, cell: int, amount: int, most: float = 0.0) -> IntArray | None:

@@ -12,7 +12,8 @@ Statement
     There are finitely many cuts, so the two meet, given time (Benders decomposition; Fischetti and Salazar 2001).
 
 Method
-    1. `complete` builds a first pattern of boxes, within a tenth of a second for a thousand cells.
+    1. `complete` builds a first pattern of boxes, within a tenth of a second for a thousand cells, then one by linear
+       programs, in half a second; `exchange.py` makes that cheaper, move by move.
     2. The master problem proposes a trial: the cheapest cells that meet all cuts.
     3. Stop if the trial protects. Else complete and reduce it (a better upper value), add its cuts, and repeat from 2.
 
@@ -47,6 +48,7 @@ import numpy as np
 
 from safemargin.core import BoolArray, IntArray, Progress, RefusedError
 from safemargin.suppress.cuts import Cut, CutFinder, Limit, MasterProblem, single_gap_cuts
+from safemargin.suppress.exchange import MoveExchange
 from safemargin.suppress.feasibility import PatternBuilder, Unprotected
 from safemargin.suppress.integer_cuts import integer_cut
 from safemargin.suppress.moves import PUBLIC, MoveStore, Problem, View
@@ -59,6 +61,7 @@ MAX_SECONDS_TO_POLISH = 15.0
 LEVEL_WEIGHT, MAX_LEVEL = 20, 3  # one total weighs as much as 20 cells that sum up over one axis less
 CHANCE = 1_000  # costs drawn at random that choose among patterns that are equally good are below this
 MIN_CELLS_FOR_BOXES = 100  # cells from which on the first pattern is built of boxes
+MIN_SECONDS_TO_EXCHANGE, SHARE_TO_EXCHANGE = 1.0, 0.05
 MAX_CELLS_TO_GROW = 400  # cells up to which a cut that rests on integrality is grown cell by cell
 
 
@@ -141,7 +144,7 @@ class PatternSearch:
         """Rounds until bound and pattern meet, no cut is new, or time is up."""
         with suppress(TimeoutError):
             if self.problem.size > MIN_CELLS_FOR_BOXES and self.best is None:
-                self._accept(self.builder.complete(self.problem.forced, math.inf))
+                self._first_patterns()
             trial = self._next_trial() if self.master.cuts else self.problem.forced
             for turn in range(ROUNDS):
                 if self.done:
@@ -163,6 +166,20 @@ class PatternSearch:
                 self._improve(self.problem.forced)
             if self.best is None:
                 self._fall_back()
+
+    def _first_patterns(self) -> None:
+        """A pattern of boxes, one of linear programs, and exchanges of its moves: each is cheaper, in a few seconds."""
+        problem, builder = self.problem, self.builder
+        self._accept(builder.complete(problem.forced, math.inf))
+        cheapest = int(problem.cost.min())
+        for box in (0.0,) if self.small else (1.5 * cheapest, 0.5 * cheapest):
+            pattern = builder.complete(problem.forced, box)
+            self._accept(pattern)
+            if pattern is not None and MoveExchange.fits(problem):
+                exchange = MoveExchange(builder)
+                exchange.keep(pattern)
+                seconds = max(MIN_SECONDS_TO_EXCHANGE, self.left * SHARE_TO_EXCHANGE)
+                exchange.improve(min(self.deadline, time.monotonic() + seconds), self._accept)
 
     def _accept(self, pattern: BoolArray | None) -> None:
         if pattern is not None and (self.best is None or self.value(pattern) < self.value(self.best)):

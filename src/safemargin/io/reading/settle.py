@@ -5,6 +5,7 @@ every total adds up is taken. If none does, the error names the row.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -134,11 +135,12 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
         return _as_rounded(cells, context, outcome, found) if found and not context.own else outcome
     except NotASum as error:
         if found and error.off <= found * (error.parts + 1):
-            outcome = _filled(cells, context, *_widened(cells, found, False), found)
-            outcome.cells.notes.append(
-                f"all counts are multiples of {found} and totals do not add up: they are rounded"
-            )
-            return outcome
+            with suppress(NotASum):  # another sum may be off by more than the rounding
+                outcome = _filled(cells, context, *_widened(cells, found, False), found)
+                outcome.cells.notes.append(
+                    f"all counts are multiples of {found} and totals do not add up: they are rounded"
+                )
+                return outcome
         if not context.of_tool and (without := _leaving_out(cells, context, base)) is not None:
             return without
         place = cells.places[error.row, 0]
