@@ -31,11 +31,10 @@ docs:
 test-docs:
     python -m pytest tests/test_docs.py tests/test_surface.py tests/test_api.py
 
-# Write again what is made from the code: the API page, terminal outputs, test durations, the lock file
+# Write again what is made from the code: the API page, terminal outputs, the lock file
 rewrite:
     scripts/api
     python -m pytest tests/test_golden.py --rewrite-golden
-    python -m pytest -n auto --dist loadfile --rewrite-durations
     scripts/lock
 
 # Lines, import chains, comments

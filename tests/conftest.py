@@ -1,8 +1,6 @@
 """What several test files share: fixed Hypothesis runs, the tiers, the browser, and the public data sets."""
 
 import functools
-import json
-import math
 import os
 import resource
 import shutil
@@ -10,9 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,38 +39,51 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 DATA = ROOT.parent / "shared" / "data"
 
 
-DURATIONS = Path(__file__).parent / "durations.json"
-"""CPU seconds of the tests that take long: they belong to the second tier, the longest to the third."""
-LONG, VERY_LONG = 0.04, 1.5
-"""CPU seconds from which on a test is in the second tier, the full suite, and in the third: on two cores the first
-tier takes 51 s, and the second together with it less than six minutes."""
-MEASURED = "cpu seconds"
+LONG = 1.5
+"""CPU seconds from which on a test belongs to the third tier, and carries the marker `slow`; `pytest --costs` names
+those without it. The second tier, `full`, is the rest of files in which many tests take more than a few hundredths."""
+LONGEST = (
+    "test_faults_of_parties.py",
+    "test_faults_everywhere.py",
+    "test_spark.py",
+    "test_workbench.py",
+    "test_exit_codes.py",
+    "test_docs.py",
+    "test_question_enumeration.py",
+    "test_independent.py",
+    "test_examples.py",
+    "test_crash.py",
+    "test_questions.py",
+    "test_election.py",
+)
+"""Files that take longest come first, so that no worker begins one when the others have ended."""
+MEASURED, TIER = "cpu seconds", "tier"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="Write tests/golden again.")
-    parser.addoption("--rewrite-durations", action="store_true", help=f"Write tests/{DURATIONS.name} from this run.")
+    parser.addoption("--costs", action="store_true", help="Say what the tests take, in CPU s with their processes.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--rewrite-durations") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Durations())
+    if config.getoption("--costs") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Costs())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the second and third tier; skip those that read the data sets where there are none."""
-    long = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    """Skip tests that read the data sets where there are none; begin with the files that take longest."""
     absent = pytest.mark.skip(reason="the data sets are not beside the checkout")
     for item in items:
-        if item.nodeid in long:
-            item.add_marker(pytest.mark.full if long[item.nodeid] < VERY_LONG else pytest.mark.slow)
+        item.user_properties.append((TIER, _tier(item)))
         if not DATA.is_dir() and item.get_closest_marker("data"):
             item.add_marker(absent)
-    # Files that take longest come first, so that no worker begins one when the others have ended.
-    seconds = Counter[Path]()
-    for item in items:
-        seconds[item.path] += long.get(item.nodeid, 0.0)
-    items.sort(key=lambda item: -seconds[item.path])
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
+def _tier(item: pytest.Item) -> str:
+    marked = [name for name in ("slow", "statistical", "browser") if item.get_closest_marker(name)]
+    return "third" if marked else "second" if item.get_closest_marker("full") else "first"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,24 +107,29 @@ def _cpu_seconds() -> float:
     return time.process_time() + below.ru_utime + below.ru_stime
 
 
-class _Durations:
-    """Collects what the tests report, from all processes, and writes the file at the end."""
+class _Costs:
+    """Collects what the tests report, from all processes."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.tiers: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "teardown":
-            self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
+            known = dict(report.user_properties)
+            self.seconds[report.nodeid], self.tiers[report.nodeid] = known[MEASURED], known[TIER]
 
-    def pytest_sessionfinish(self) -> None:
-        """Write what the tests of this run take; a run of every tier replaces the file."""
-        long = {name: round(seconds, 2) for name, seconds in self.seconds.items() if seconds >= LONG}
-        content = json.dumps(dict(sorted(long.items())), indent=0, ensure_ascii=False)
-        DURATIONS.write_text(content + "\n", encoding="utf-8")
-        seconds = sorted(self.seconds.values())
-        tiers = [sum(s for s in seconds if low <= s < high) for low, high in pairwise((0, LONG, VERY_LONG, math.inf))]
-        print(f"\n{len(seconds)} tests; CPU s of the tiers: {', '.join(f'{tier:.0f}' for tier in tiers)}")
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """What each tier takes, the costliest tests, and those that want a marker."""
+        terminalreporter.section("costs")
+        for tier in ("first", "second", "third"):
+            taken = [seconds for name, seconds in self.seconds.items() if self.tiers[name] == tier]
+            terminalreporter.line(f"{tier} tier: {len(taken)} tests, {sum(taken):.0f} CPU s")
+        ordered = sorted(self.seconds.items(), key=lambda each: -each[1])
+        for number, (name, seconds) in enumerate(ordered):
+            wanted = seconds >= LONG and self.tiers[name] != "third"
+            if number < 40 or wanted:
+                terminalreporter.line(f"{seconds:7.2f} {name}{' (mark it slow)' if wanted else ''}")
 
 
 RELEASE = "safemargin.release.release"

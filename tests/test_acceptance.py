@@ -107,6 +107,7 @@ def test_sealed_tallies_give_the_same_plan_as_the_microdata() -> None:
         assert (one.lower == other.lower).all() and one.groups == other.groups
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_north_carolina_2018(
     data_sets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

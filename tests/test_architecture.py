@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 SOURCE = Path(__file__).parent.parent / "src"
 PACKAGE = SOURCE / "safemargin"
 

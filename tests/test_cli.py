@@ -18,6 +18,8 @@ from safemargin.core import UNBOUNDED, OutputError
 from safemargin.release import release as gate
 from safemargin.release.demo import write_city
 
+pytestmark = pytest.mark.full
+
 MARGINS = json.loads((Path(__file__).parent / "vectors" / "margins.json").read_text())
 FAKE_SAFE = MARGINS["fake_safe"]
 GAP = MARGINS["gap"]
@@ -407,6 +409,7 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "given twice" in run("demo", "city", "--out", "town").err
 
 
+@pytest.mark.slow
 def test_json_is_all_there_is_on_standard_output(folder: Path) -> None:
     (folder / "grade.csv").write_text(GRADE.replace("senior,no,55", "senior,no,54"))
     (folder / "total.csv").write_text("option,count\nno,140\nyes,135\n")
@@ -736,6 +739,7 @@ def test_an_axis_with_a_million_categories(run: Run, folder: Path) -> None:
     assert listing(folder) == before
 
 
+@pytest.mark.slow
 def test_tables_with_millions_of_combinations(run: Run, folder: Path) -> None:
     for axis in ("person", "street"):
         rows = "\n".join(f"{axis}{number},1" for number in range(2_000))
@@ -841,6 +845,7 @@ def test_fiber_with_a_gap(run: Run, folder: Path) -> None:
     assert run("bound", *files, "--export", "cells.csv").code == 1 and (folder / "cells.csv").is_file()
 
 
+@pytest.mark.slow
 def test_fiber_with_one_table_or_none(run: Run, folder: Path) -> None:
     only = three_margins(folder, FAKE_SAFE[0])
     document = run("fiber", *only, "--json").document

@@ -58,6 +58,7 @@ def test_init_writes_the_defaults(tmp_path: Path) -> None:
     assert {key: written["target"][key] for key in ("beta", "kappa", "tau")} == {"beta": 0.05, "kappa": 30, "tau": 3}
 
 
+@pytest.mark.slow
 def test_no_other_module_states_a_default_limit() -> None:
     """No parameter or field called beta, kappa or tau has a number of its own, but the width of `suppress`."""
     own = []

@@ -138,6 +138,7 @@ def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in order, in one folder with the files of the page, and Python blocks share their names.

@@ -14,7 +14,7 @@ import safemargin
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PAGE = EXAMPLES.parent / "docs" / "examples.md"
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.full]
 
 
 def example(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -198,6 +198,7 @@ def test_who_beats_everybody_in_a_duel_wins(data_sets: Path, tmp_path: Path, mon
         assert safemargin.outcome(rule, votes=burlington, draws=100).winner == "2", rule
 
 
+@pytest.mark.slow
 def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TopDown and swapping on the same people; what each keeps exact has no error, whatever was drawn."""
     birthplaces = example("birthplaces", monkeypatch)

@@ -48,6 +48,7 @@ def run(place: Path, call: tuple[str, ...], output: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "output"),
     [(call, output) for call in CALLS for output in OUTPUTS if call != "json" or output in ("closed", "full")],
@@ -67,6 +68,7 @@ def test_output_that_nobody_takes(place: Path, call: str, output: str) -> None:
         assert not lines or "is complete, and recorded" in lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["release", "audit", "help", "menu", "version"])
 def test_a_pipe_that_is_closed(place: Path, call: str) -> None:
     """`| head`: 128 plus the number of SIGPIPE, as for every program."""
@@ -76,6 +78,7 @@ def test_a_pipe_that_is_closed(place: Path, call: str) -> None:
         assert "is complete, and recorded" in ran.stderr and (place / "out/published").exists()
 
 
+@pytest.mark.slow
 def test_a_closed_number_is_not_given_to_a_file(place: Path) -> None:
     """A file that is opened as number 1 would get what a library prints: the ledger, at worst."""
     run(place, PUBLISHING, ">&- 2>&- <&-")
@@ -115,6 +118,7 @@ def test_the_least_memory_is_enough(place: Path) -> None:
     assert ran.returncode in (0, 1), ran
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("seed", seeds(0, 2, 30))
 def test_a_command_that_is_ended_while_it_writes(place: Path, number: int, seed: int) -> None:
@@ -135,6 +139,7 @@ def test_a_command_that_is_ended_while_it_writes(place: Path, number: int, seed:
     assert not list(place.glob(".out-draft-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "nan", "inf", "1e-400"])
 def test_numbers_beyond_all_numbers(place: Path, here: Run, text: str) -> None:
     for call in (("audit", "site.csv", "--beta", text), ("audit", "site.csv", "--tau", text)):
@@ -149,6 +154,7 @@ def test_numbers_beyond_all_numbers(place: Path, here: Run, text: str) -> None:
     assert len(ran.err.splitlines()) <= 1, ran
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -201,10 +207,11 @@ WRITERS = {
     "page": ("audit", "site.csv", "--out", "disk/page.html"),
     "sign": ("sign", "--new", "--key", "disk/k"),
     "sums": ("aggregate", "key", "disk/k", "--host", "localhost"),
-    "curves": ("aggregate", "privacy", "--clients", "10", "--bits", "2", "--curves", "disk/c.csv"),
+    "ptable": ("noise", "ptable", "--variance", "2", "--bound", "5", "--out", "disk/c.csv"),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["read-only", "full"])
 @pytest.mark.parametrize("call", WRITERS)
 def test_a_disk_that_takes_nothing(place: Path, disk: Path, here: Run, call: str, state: str) -> None:

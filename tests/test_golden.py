@@ -13,6 +13,8 @@ import typer.main
 from safemargin import cli
 from safemargin.ui import notes, out
 
+pytestmark = pytest.mark.full
+
 GOLDEN = Path(__file__).parent / "golden"
 WIDTH = 80
 PROJECT = """\

@@ -56,6 +56,7 @@ def test_what_is_planted_would_be_run(planted: Path) -> None:
     assert "pyreadstat" in (planted / "trace").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_a_command_runs_no_file_of_the_current_folder(planted: Path, call: str) -> None:
     ran = subprocess.run([SCRIPT, *CALLS[call].split()], cwd=planted, capture_output=True, text=True, check=False)
@@ -73,6 +74,7 @@ def test_an_election_runs_no_file_of_the_current_folder(planted: Path) -> None:
     assert ran.returncode in (0, 1), ran.stderr
 
 
+@pytest.mark.slow
 def test_a_job_of_the_workbench_runs_no_file_of_its_folder(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even where the environment asks for the current folder."""
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}.{os.pathsep}")
@@ -93,6 +95,7 @@ def test_relative_folders_for_modules_are_not_handed_on(tmp_path: Path, monkeypa
     assert python_command("-m", "x") == [sys.executable, "-P", "-m", "x"]
 
 
+@pytest.mark.slow
 def test_python_is_started_in_one_way_only() -> None:
     """A process that somebody adds goes through `core.processes`; nothing is unpickled, no text becomes code."""
     for path in sorted(SOURCE.rglob("*.py")):

@@ -21,6 +21,7 @@ def fixture_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_closed_output_after_a_release(folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -31,6 +32,7 @@ def test_a_closed_output_after_a_release(folder: Path) -> None:
     assert (folder / "out/published/manifest.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_output_after_a_release(folder: Path) -> None:
     with open("/dev/full", "w") as full:

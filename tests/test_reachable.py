@@ -6,6 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import safemargin
 from loaded import imported, loaded_by_name
 from safemargin import cli
@@ -67,6 +69,7 @@ def reached(entrances: Iterable[str], known: dict[str, Path]) -> set[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_every_module_is_reachable_from_the_public_names_and_the_commands() -> None:
     known = modules()
     found = reached(ENTRANCES, known)

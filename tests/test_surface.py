@@ -21,6 +21,8 @@ import safemargin
 from safemargin.cli import COMMANDS as MENU, FUNCTIONS as CALCULATORS, app
 from test_reachable import function_of, modules
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
@@ -90,6 +92,7 @@ def test_nothing_else_is_visible() -> None:
         safemargin.nothing  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_functions_stay_callable_in_any_order_of_imports(seed: int) -> None:
     """Every module is imported, in a random order that starts with the folders that are named like functions."""

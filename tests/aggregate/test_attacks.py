@@ -76,6 +76,7 @@ RATES = {  # specification, section 3.5; 200 clients there
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [9, 20])
 def test_rates_on_matrices_are_those_of_the_specification(weights: int) -> None:
     """Seeded, so that there is no false alarm; the tolerance covers the specification's own 200 clients."""

@@ -14,6 +14,8 @@ from safemargin.aggregate.block_posterior import BlockPatterns, block_posterior
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.core import IntArray
 
+pytestmark = pytest.mark.full
+
 
 def seeded(seed: int):  # type: ignore[no-untyped-def]
     generator = np.random.default_rng(seed)

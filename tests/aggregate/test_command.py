@@ -119,6 +119,7 @@ def test_ledger_remembers_sets(run: Run, bits: Path, tmp_path: Path) -> None:
     assert ran.code == 2 and "the difference is about 1" in ran.err
 
 
+@pytest.mark.slow
 def test_many_clients_in_one_process(run: Run) -> None:
     ran = run("aggregate", "rehearse", "--clients", CLIENTS, "--bits", "4", "--one-process", "--json")
     document = json.loads(ran.out)

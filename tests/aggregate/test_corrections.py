@@ -46,6 +46,7 @@ def test_interior_of_two_bits() -> None:
     assert interior_rate(Mask(2, 18), 3_000, seeded(2)) < 0.02
 
 
+@pytest.mark.slow
 def test_feasibility_with_a_coin() -> None:
     """Seeded; the standard error of 150 clients is below .01."""
     for bits, decoys, expected in ((10, 20, 0.884), (8, 12, 0.912)):

@@ -19,6 +19,8 @@ from scipy.interpolate import BSpline
 from commands import Run, in_process
 from evidence import EVERYTHING
 
+pytestmark = pytest.mark.full
+
 BACKENDS = ["shares", "shamir", "polyveil", "polyveil-compressed", "polyveil-two-layer", "polyveil-shuffled"]
 
 

@@ -40,6 +40,8 @@ from safemargin.parties.files import take_lock
 from safemargin.parties.service import free_ports
 from safemargin.parties.signature import VERSION, sign
 
+pytestmark = pytest.mark.full
+
 PAGE = "http://127.0.0.1:8000"
 NAMES = [f"c{number}" for number in range(8)]
 VALUES = np.random.default_rng(4).integers(0, 2, size=(8, 5))

@@ -25,6 +25,8 @@ from safemargin.aggregate.privacy_figures import (
 from safemargin.aggregate.shuffled import gaussian_pair_delta, pair_delta
 from safemargin.core import FloatArray, InputError
 
+pytestmark = pytest.mark.full
+
 EPSILONS_79 = {2: 17.04, 5: 13.64, 9: 13.10, 10: 13.14, 20: 14.48, 50: 19.81, 100: 27.87, 500: 76.14, 1000: 125.48}
 RENYI = {2: (8.434, 3.967), 5: (5.702, 6.502), 9: (4.504, 9.010), 20: (3.351, 14.25), 50: (2.487, 24.84)}
 GAUSSIAN = {7.0: 1.160e-5, 7.5: 2.621e-6, 7.8: 1.021e-6, 8.0: 5.337e-7, 9.0: 1.615e-8}

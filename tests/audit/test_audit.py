@@ -16,6 +16,8 @@ from safemargin.io import read_tidy
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.publish import RULE, publish
 
+pytestmark = pytest.mark.full
+
 COMPOSITIONS = ("joint", "sizes", "none")
 
 

@@ -16,6 +16,8 @@ from safemargin.release.drafting import rule_of
 from safemargin.release.plan import Wanted
 from safemargin.release.publish import publish
 
+pytestmark = pytest.mark.full
+
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:
     """What running the rule backwards discloses; none if the release is not certified, or too much is possible."""

@@ -15,6 +15,8 @@ from safemargin.bounds import Targets, build_system, settle
 from safemargin.core import Onlooker, Publication, PublishedTable, Target
 from safemargin.io import read_published
 
+pytestmark = pytest.mark.full
+
 TRUTH = Path(__file__).parent.parent.parent.parent / "shared" / "truth" / "sdc"
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "frequency_tables.json").read_text())
 MUN_ATTACKED = {tuple(row["cell"]): (row["lower"], row["upper"]) for row in VECTORS["mun_intervals"]}

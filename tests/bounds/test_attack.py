@@ -143,6 +143,7 @@ def certified(seed: int, allow: bool = False) -> bool:
     return proof.holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 5, 17, 50])
 def test_no_certified_cell_is_disclosed(seed: int) -> None:
     assert certified(seed)

@@ -19,6 +19,8 @@ from safemargin.bounds.system import System
 from safemargin.bounds.witness import SoftmaxDual
 from safemargin.core import Limits, Onlooker, PublishedTable, Target, exact_margins, onlooker_with_roll
 
+pytestmark = pytest.mark.full
+
 
 def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:
     """A random town with a joint roll, what is published about it, and a target; small ones with tables of any kind."""
@@ -163,6 +165,7 @@ def test_tables_that_come_with_a_certificate_are_checked() -> None:
     assert proof.holds == certify(system, limits).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [3, 20, 50])
 def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
     """Two blocks of groups share one small cell: rows of the first less its columns give its count exactly.

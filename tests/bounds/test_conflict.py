@@ -84,6 +84,7 @@ def wrong_tables(generator: np.random.Generator) -> tuple[list[PublishedTable], 
     return tables, Onlooker(roll=(published("roll.csv", ["r"], single, measure="people"),))
 
 
+@pytest.mark.slow
 def test_named_facts_contradict_each_other_and_each_is_needed() -> None:
     generator = np.random.default_rng(11)
     found_some = with_caps = 0

@@ -13,6 +13,8 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, PublishedTable
 
+pytestmark = pytest.mark.full
+
 ROUNDS = 1_500
 
 

@@ -11,6 +11,8 @@ from evidence import seeds
 from safemargin.bounds.bound import infer
 from safemargin.core import UNBOUNDED, ContradictionError, Onlooker, PublishedTable, frozen
 
+pytestmark = pytest.mark.full
+
 COMPOSITIONS = ("joint", "sizes", "none")
 
 

@@ -10,6 +10,8 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, PublishedTable, frozen
 
+pytestmark = pytest.mark.full
+
 COMPOSITIONS = ("joint", "sizes", "none")
 
 Intervals = dict[tuple[tuple[tuple[str, str], ...], str], tuple[int, int]]

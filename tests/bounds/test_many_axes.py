@@ -152,6 +152,7 @@ def test_goals_out_of_reach_have_no_sets() -> None:
     assert not len(Birthday(keys, np.arange(0), np.arange(30), goal, rng).search(2**12).taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [2, 3])
 def test_all_profiles_of_twelve_axes_are_shown_open_by_integer_tables(options: int) -> None:
     table = population(5, 12, 600, 3, options)

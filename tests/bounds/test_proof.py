@@ -27,6 +27,8 @@ from safemargin.bounds.verification import KIND, Verification
 from safemargin.checker import NOT_CHECKED
 from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Target
 
+pytestmark = pytest.mark.full
+
 MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
 CZECH = MARGINS["czech"]
 CZECH_BOUNDS = MARGINS["czech_bounds"]

@@ -39,6 +39,7 @@ def village(seed: int, options: int) -> tuple[Table, System]:
     return table, build_system(tuple(tables), onlooker_with_roll(table, "joint"), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3)])
 def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> None:
     table, system = village(seed, options)

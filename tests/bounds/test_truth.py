@@ -81,6 +81,7 @@ def side_by_side(margins: tuple[list[list[int]], ...], copies: int) -> list[Publ
     return tables
 
 
+@pytest.mark.slow
 def test_size_is_no_excuse_for_an_end_that_no_whole_table_attains() -> None:
     exposure = infer(side_by_side(FAKE_SAFE[0], 5))
     assert exposure.lower.size == 360 and exposure.integer.all()
@@ -95,6 +96,7 @@ def test_gap_has_the_hull_of_its_values() -> None:
     assert (exposure.lower[row, 0], exposure.upper[row, 0]) == (0, 2)
 
 
+@pytest.mark.slow
 def test_facts_that_only_halves_satisfy_are_refused() -> None:
     with pytest.raises(ContradictionError):
         infer(three(VLACH))

@@ -10,6 +10,8 @@ from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, Progress, PublishedTable
 
+pytestmark = pytest.mark.full
+
 KINDS = ("plain", "capped", "three options", "two options and the rest")
 
 

@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parents[2] / "src" / "safemargin"
 
 
@@ -19,6 +21,7 @@ def class_homes(package: Path) -> dict[str, list[str]]:
     return homes
 
 
+@pytest.mark.slow
 def test_every_public_class_has_a_name_of_its_own() -> None:
     assert {name: files for name, files in class_homes(PACKAGE).items() if len(files) > 1} == {}
 

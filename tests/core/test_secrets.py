@@ -65,6 +65,7 @@ def _by_definition(n: int, lo: int, hi: int, share: Fraction, target: Target) ->
     return 1
 
 
+@pytest.mark.slow
 def test_choice_is_the_formula_of_the_specification() -> None:
     lower, upper, people = _intervals(22, 3)
     totals = (60, 37, 3)

@@ -23,6 +23,8 @@ from safemargin.election.service import role_class
 from safemargin.election.tallies import Cell
 from safemargin.election.voter import Wallet, read_sheet, recovery_sheet
 
+pytestmark = pytest.mark.full
+
 
 def check(world: World) -> Any:
     return check_board(world.copy(), processes=1, pinned=world.election.fingerprint)
@@ -54,6 +56,7 @@ def check_tables(world: World) -> None:
         assert compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plan", "trustees"), [(SMALL, None), (SHARED, ["trustee-1", "trustee-3"])])
 def test_a_whole_election(tmp_path: Path, plan: str, trustees: list[str] | None) -> None:
     """All trustees, or two of three: the total comes first and is right, every published count is proved."""
@@ -69,6 +72,7 @@ def test_a_whole_election(tmp_path: Path, plan: str, trustees: list[str] | None)
     assert found.enrolled == 6 and found.ballots == 18
 
 
+@pytest.mark.slow
 def test_a_voter_who_attacks_the_issuers_stops_nobody(tmp_path: Path) -> None:
     """Finding 4: different requests to different issuers give that person no token, and the election goes on."""
     world = World(tmp_path).begin()
@@ -105,6 +109,7 @@ def test_poison_in_a_batch_costs_nobody_else_anything(tmp_path: Path) -> None:
     assert entry["unreadable"] == 1 and check(world).findings == []
 
 
+@pytest.mark.slow
 def test_the_highest_number_counts_whatever_the_order(tmp_path: Path) -> None:
     """A ballot is replaced; the old one is published with its reason. Arrival order and options play no part."""
     world = World(tmp_path).until_cast()
@@ -116,6 +121,7 @@ def test_the_highest_number_counts_whatever_the_order(tmp_path: Path) -> None:
     assert check(world).findings == []
 
 
+@pytest.mark.slow
 def test_a_dropped_ballot_is_added_by_its_receipt(tmp_path: Path) -> None:
     """Finding 5: a collector that drops a ballot is seen by its voter, and the receipt adds it."""
     world = World(tmp_path).until_cast()
@@ -138,6 +144,7 @@ def test_a_dropped_ballot_is_added_by_its_receipt(tmp_path: Path) -> None:
     assert parse(world.ask("collector", "object", wallet.objection("total")))["added"] is False, "recorded only"
 
 
+@pytest.mark.slow
 def test_skipping_a_dimension_loses_nothing(tmp_path: Path) -> None:
     """Finding 14: two of twelve skip a dimension; the total and a certified release are published."""
     world = World(tmp_path, people=12, plan=plan_for(12, 4)).begin().enrol()
@@ -152,6 +159,7 @@ def test_skipping_a_dimension_loses_nothing(tmp_path: Path) -> None:
     assert found.findings == [] and found.total_verified and body["certified"]
 
 
+@pytest.mark.slow
 def test_trustees_decrypt_one_set_of_ballots_once(tmp_path: Path) -> None:
     """Finding 9: no second tally, no sum outside the list, nothing below the minimum, also after a restart."""
     world = World(tmp_path, plan=PLAN.replace("kappa = 2", "kappa = 4"), people=12).until_frozen()
@@ -183,6 +191,7 @@ def test_trustees_decrypt_one_set_of_ballots_once(tmp_path: Path) -> None:
         again.run("freeze", canonical({"board": str(copy)}))
 
 
+@pytest.mark.slow
 def test_small_groups_are_merged_before_anything_is_decrypted(tmp_path: Path) -> None:
     """Groups below the minimum by the roll have no key of their own; those by ballots are merged by public counts."""
     world = World(tmp_path, plan=PLAN.replace("kappa = 2", "kappa = 7"), people=12)
@@ -210,6 +219,7 @@ def test_too_few_ballots_are_never_decrypted(tmp_path: Path) -> None:
     assert found.findings == [] and found.complete and not found.total and not found.certified
 
 
+@pytest.mark.slow
 def test_the_board_refuses_early_empty_and_foreign_entries(tmp_path: Path) -> None:
     """Finding 10: nobody can block the board by an entry that comes too early or makes no sense."""
     world = World(tmp_path).until_cast()
@@ -246,6 +256,7 @@ def test_two_processes_on_one_board_or_folder_are_refused(tmp_path: Path) -> Non
     assert issuer.run("sign", wallet.requests()) == first, "one storage, one token"
 
 
+@pytest.mark.slow
 def test_a_lost_wallet_is_recovered_and_never_reissued(tmp_path: Path) -> None:
     world = World(tmp_path).until_cast()
     lost = world.wallets["row 000"]

@@ -55,6 +55,7 @@ def decide(world: World, asked: dict[str, Any], **decisions: bool) -> None:
         world.copy()
 
 
+@pytest.mark.slow
 def test_one_record_is_opened_by_enough_trustees_after_a_public_request(counted: World) -> None:
     asked = request(counted, nullifier(counted, "row 003", "age"))
     with pytest.raises(InputError, match="0 escrow trustees approved on the board: 2 are needed"):
@@ -79,6 +80,7 @@ def test_one_record_is_opened_by_enough_trustees_after_a_public_request(counted:
     assert check.findings == [] and len(counted.board.of("escrow request")) == 1, "the number of openings is public"
 
 
+@pytest.mark.slow
 def test_a_wrong_share_is_named_and_another_record_is_not_opened(counted: World) -> None:
     asked = request(counted, nullifier(counted, "row 001", "health"))
     decide(counted, asked, escrow_1=True, escrow_2=True)

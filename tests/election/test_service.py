@@ -25,6 +25,8 @@ from safemargin.election.service import ANSWER_SIZE, Service, make_app, open_rol
 from safemargin.election.setup import parse_plan
 from safemargin.parties import service as parties_service
 
+pytestmark = pytest.mark.full
+
 ROLES = list(parse_plan(PLAN).parties)
 
 
@@ -69,6 +71,7 @@ def attempt(client: TestClient, operation: Any, seen: set[int]) -> None:
     once()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROLES)
 def test_no_request_makes_a_service_fail(world: World, name: str) -> None:
     """Every route of every role: never a 5xx, only documented answers, no word about what was sent."""

@@ -95,6 +95,7 @@ def mutations(board: Path) -> list[tuple[Path, tuple[Any, ...], Any]]:
     return cases
 
 
+@pytest.mark.slow
 def test_a_clean_board_verifies_and_names_what_it_does_not_show(world: World, board: Path) -> None:
     check = check_board(Board(board), processes=1, pinned=world.election.fingerprint)
     assert check.findings == [] and check.complete and check.total_verified and check.certified

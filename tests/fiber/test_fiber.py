@@ -33,6 +33,8 @@ from safemargin.core import (
     TooLargeError,
 )
 
+pytestmark = pytest.mark.full
+
 MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
 CZECH = MARGINS["czech"]
 

@@ -122,6 +122,7 @@ def drawn(rng: np.random.Generator, axes: dict[str, tuple[str, ...]], size: int,
     return found
 
 
+@pytest.mark.slow
 def test_all_databases_are_found() -> None:
     rng = np.random.default_rng(3)
     axes = {"a": ("x", "y"), "b": ("u", "v")}

@@ -235,6 +235,7 @@ def random_laws(generator: np.random.Generator, data: int, outputs: int) -> dict
     return found
 
 
+@pytest.mark.slow
 def test_verdicts_over_all_events() -> None:
     """A thousand random mechanisms, overlapping universes, one-sided distances: all pairs, all events, in fractions."""
     generator = np.random.default_rng(2)

@@ -45,6 +45,8 @@ from safemargin.guarantees.swap_law import (
 from safemargin.guarantees.swap_loss import hardest, lower_bound, odds_factor
 from swap_vectors import EXACT, RATES
 
+pytestmark = pytest.mark.full
+
 near = cache(hamming)
 
 

@@ -482,6 +482,7 @@ def test_budgets_of_swapping_are_compared_as_functions() -> None:
         guarantee_from({"mechanism": "m", "rate": 2}, "x")
 
 
+@pytest.mark.slow
 def test_rates_of_swapping_over_all_strata() -> None:
     """What is said of two rates holds for every largest stratum up to 600, or fails at one of them where denied."""
     rates = [Fraction(n, 24) for n in range(1, 24)]

@@ -130,6 +130,7 @@ def test_no_answer_contradicts_two_others() -> None:
     assert not wrong, wrong[0]
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_all_pairs_of_data_sets() -> None:
     """Up to seven persons in three counties of two states: one guarantee implies another if and only if it bounds every
     pair of data sets that the other bounds, at least as well."""

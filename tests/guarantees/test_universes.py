@@ -28,6 +28,8 @@ from safemargin.guarantees.exact import Holds, check_laws, frozen_hamming, hammi
 from safemargin.guarantees.refinement import classes
 from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
 
+pytestmark = pytest.mark.full
+
 Laws = dict[int, dict[int, Fraction]]
 
 
@@ -170,6 +172,7 @@ def test_swapping_keeps_its_budget_in_every_universe(text: str) -> None:
     assert check_laws({x: law(x) for x in data}, universes, hamming, lambda _: Fraction(1)).verdict is Holds.VIOLATED
 
 
+@pytest.mark.slow
 def test_propositions_on_random_mechanisms() -> None:
     """Two thousand random mechanisms on random universes: Propositions 1, 2, 3 and 5, Lemma 1."""
     generator = np.random.default_rng(31)

@@ -17,6 +17,8 @@ from safemargin import Result, SafemarginError, noise, suppress, swap
 from safemargin.io import read_manifest, write_folder
 from safemargin.topdown.run import run as run_topdown
 
+pytestmark = pytest.mark.full
+
 __all__ = ["fast_folder"]
 
 ROWS = [
@@ -167,6 +169,7 @@ def fixture_census(fast_folder: Path) -> Path:
     return fast_folder
 
 
+@pytest.mark.slow
 def test_topdown_is_killed_at_any_operation(census: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a kill leaves is what was there: a folder in every state that a run goes through is completed."""
     out, faults, states = census / "out", Faults(monkeypatch), []

@@ -23,6 +23,8 @@ from safemargin.core import UNBOUNDED, InputError
 from safemargin.io import ReadTable, read_all
 from wild_tables import draw, write
 
+pytestmark = pytest.mark.full
+
 Inner = dict[frozenset[str], tuple[int, int]]
 
 

@@ -38,6 +38,7 @@ def test_colours_of_our_own_stay() -> None:
     assert stream.getvalue() == "\x1b[31ma\\x1b]0;title\\x1b[2J\\u202e\\x9b1m\x1b[0m\n"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40) | st.binary(max_size=40).map(lambda raw: raw.decode("latin-1")))
 def test_parsers_give_a_value_or_one_line(text: str) -> None:
     for parse in (parse_json, parse_toml):

@@ -48,6 +48,7 @@ def test_inner_objects_count_too() -> None:
             check_keys(text, "twice")
 
 
+@pytest.mark.slow
 def test_no_file_is_validated_before_its_keys_are_checked() -> None:
     """Pydantic takes the last of two equal keys: whoever calls it on a text checks the keys first."""
     for path in sorted(SOURCE.rglob("*.py")):

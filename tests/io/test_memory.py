@@ -12,6 +12,8 @@ import pytest
 from safemargin.core import InputError
 from safemargin.io import Profiles, open_data, read_tables, read_tidy
 
+pytestmark = pytest.mark.full
+
 ROWS: list[dict[str, Any]] = [
     {"district": "D1", "A": 7, "a": "x", "share": 0.5, "left": None, "vote": "yes"},
     {"district": "D2", "A": 10, "a": "y", "share": 2.0, "left": 3, "vote": "no"},

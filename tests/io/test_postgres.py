@@ -40,6 +40,7 @@ def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "published").iterdir()}
 
 
+@pytest.mark.slow
 def test_a_table_is_released_as_from_a_file(address: str, tmp_path: Path) -> None:
     lines = ["district,the age,vote", *(",".join(row) for row in ROWS)]
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")

@@ -33,6 +33,8 @@ from safemargin.topdown.run import count_project, release
 from safemargin.topdown.tabulate import count_people, read_spine
 from spark_cluster import Cluster, killing, started_cluster
 
+pytestmark = pytest.mark.full
+
 PARTS = 24
 """Files of the table, each a task."""
 

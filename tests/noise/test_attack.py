@@ -24,6 +24,8 @@ from safemargin.noise.noise_law import named_law
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import SIMULATED, bounded_law, noise_of, reference_ptable, request
 
+pytestmark = pytest.mark.full
+
 
 @functools.cache
 def _categories(axis: str, size: int) -> tuple[frozenset[str], ...]:
@@ -74,6 +76,7 @@ def every_margin(axes: str) -> list[str]:
     return ["".join(chosen) for size in range(len(axes) + 1) for chosen in itertools.combinations(axes, size)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "paper"), [(10, 741), (5, 725)])
 def test_averaging_succeeds_as_predicted(bound: int, paper: int) -> None:
     """A thousand areas, each broken down by a hundred variables of ten categories: t = 100, k = 1000, k/t^2 = 0.1.
@@ -495,6 +498,7 @@ def test_exploiting_uses_nested_groups() -> None:
     }
 
 
+@pytest.mark.slow
 def test_our_own_noised_tables_are_attacked_as_they_are(tmp_path: Path) -> None:
     """`perturb` marks its rows as noised; margins and hierarchies are read as such, and the variance is inferred."""
     rng = numpy_generator(5)

@@ -17,6 +17,8 @@ from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import Areas, Distortion, Gone, distortion, halved, read_areas
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
 
+pytestmark = pytest.mark.full
+
 DOCS = Path(__file__).parent.parent.parent / "docs"
 NOISES = [EpsilonNoise(0.1), EpsilonNoise(0.4), BoundedNoise(2.0, 5), BoundedNoise(30.0, 9)]
 

@@ -55,6 +55,7 @@ def noised(rng: np.random.Generator, chances: np.ndarray, people: int, law: Boun
     ]
 
 
+@pytest.mark.slow
 def test_a_test_that_ignores_the_noise_rejects_too_often() -> None:
     """60 independent tables with noise of variance 24 on cells of 12: about 5 % are rejected at 5 %, naively most.
 

@@ -14,6 +14,8 @@ from safemargin.noise.linear import averaging, fitting
 from safemargin.noise.noise_law import LAWS, AttackLaw, likely_law, named_law
 from safemargin.noise.weighted_law import NoiseWeights, likeliest
 
+pytestmark = pytest.mark.full
+
 TWELVE = {
     "geometric 0.4": (
         "geometric",

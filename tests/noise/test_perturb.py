@@ -19,6 +19,8 @@ from safemargin.core import InputError, numpy_generator
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import epsilon_at, ptable, request
 
+pytestmark = pytest.mark.full
+
 TRUTH = Path(__file__).parents[3] / "shared" / "truth" / "cellkey"
 
 
@@ -72,6 +74,7 @@ def test_the_numbers_of_the_reference(run: Run) -> None:
     assert [each["words"] for each in document["missed"]] == ["count 1: the reference has variance 1.302474, not 2"]
 
 
+@pytest.mark.slow
 def test_the_price_of_js_of_a_table_that_is_read(run: Run, tmp_path: Path) -> None:
     made = run(*"noise ptable --variance 2.1 --bound 5 --js 2 --form ons --out".split(), tmp_path / "ons.csv", "--json")
     read = run("noise", "ptable", "--ptable", tmp_path / "ons.csv", "--json")
@@ -113,6 +116,7 @@ def test_bad_calls_are_one_line(
     assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1 and not ran.out
 
 
+@pytest.mark.slow
 def test_forms_are_converted(run: Run, tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("r.csv", "argus.txt", "ons.csv"))
     assert run("noise", "ptable", "--variance", 2, "--bound", 5, "--out", first).code == 0

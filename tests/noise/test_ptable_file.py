@@ -60,6 +60,7 @@ def test_what_the_reference_writes_is_read(tmp_path: Path) -> None:
     assert table.rows[1].probabilities == pytest.approx(list(PTABLES[5, "2", 0][1].values()), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_the_ons_form(tmp_path: Path) -> None:
     table, _ = ptable(request(3, 1))
     keyed = key_table(table)

@@ -16,7 +16,7 @@ from safemargin.noise.laws import truncated_delta
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.noise.publish import NoisyProgramme, publish
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 PROGRAMME = """
 [variables]

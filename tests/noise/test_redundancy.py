@@ -13,6 +13,8 @@ from safemargin.core import Generator, InputError, TooLargeError, numpy_generato
 from safemargin.noise.programme import PlannedTable, Programme, Variable, load_programme, parse_programme
 from safemargin.noise.redundancy import optimised, redundancies, tuples
 
+pytestmark = pytest.mark.full
+
 ANNEX = "[variables]\nSEX = ['F', 'M']\nAGE = 2\n[[tables]]\naxes = ['SEX', 'AGE']\n"
 
 

@@ -1,72 +1,125 @@
 """Runs commands in children of one process that has everything loaded, each with a fault below it.
 
 One request per line of input, one answer per line of output. It is started with the library of `faults.c` preloaded.
+`run` runs a command to its end, `start` leaves it running, `end` sends it a signal (0: none) and waits for its end.
 """
 
+import atexit
 import ctypes
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
+import tempfile
 import warnings
+from typing import Any
 
+import safemargin
 from safemargin import cli
 from safemargin.release import release as _function  # noqa: F401
 
 release_module = sys.modules["safemargin.release.release"]
+running: dict[int, tuple[int, int]] = {}
+"""By process: where it writes its operations, and what it says."""
 
 
 def prepare() -> None:
-    """Load every command, and skip what takes long and is no matter here: pictures and rejected alternatives."""
+    """Load every module, and skip what takes long and is no matter here: pictures and rejected alternatives."""
+    for module in pkgutil.walk_packages(safemargin.__path__, "safemargin."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     cli.app()
-    release_module.is_wanting = lambda draft: False
-    charts = sys.modules["safemargin.ui.charts"] if "safemargin.ui.charts" in sys.modules else None
-    if charts is None:
-        from safemargin.ui import charts  # type: ignore[no-redef]
-    charts._drawer = lambda process: type("Drawer", (), {"draw": lambda self, spec: ""})()
+    for package in {name.rpartition(".")[0] for name in sys.modules if name.startswith("safemargin.")}:
+        if os.path.isdir(os.path.join(sys.modules[package].__path__[0], "templates")):
+            page = sys.modules["safemargin.ui.page"]
+            for made in (page.templates(package), page.templates()):  # type: ignore[attr-defined]
+                for name in made.list_templates():
+                    made.get_template(name)
+    release_module.demo.__kwdefaults__["people"] = 20_000
+    demo = sys.modules["safemargin.release.demo"]
+    few, rest = demo.PROJECT.partition("[axes.age]")[::2]  # type: ignore[attr-defined]
+    demo.PROJECT = f"{few}[target]{rest.partition('[target]')[2].partition('[[')[0]}"  # type: ignore[attr-defined]
+    release_module.WORK = 0  # type: ignore[attr-defined]
+    sys.modules["safemargin.ui.charts"]._drawer = lambda process: type(  # type: ignore[attr-defined]
+        "Drawer", (), {"draw": lambda self, spec: ""}
+    )()
 
 
-def run(request: dict[str, object], library: ctypes.CDLL) -> dict[str, object]:
-    """The exit code, how many operations there were, and what was said."""
-    reading, writing = os.pipe()
-    said = os.memfd_create("said")
+def start(request: dict[str, Any], library: ctypes.CDLL) -> int:
+    """Start a command; the number of its process."""
+    seen, said = os.memfd_create("seen"), os.memfd_create("said")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
-        os.close(reading)
-        os.chdir(str(request["folder"]))
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.dup2(said, 2)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.argv = ["safemargin", *map(str, request["arguments"])]  # type: ignore[call-overload]
-        code = 1
-        library.faults_arm(os.fsencode(str(request["folder"])), int(str(request["at"])), int(str(request["kind"])))
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-        except KeyboardInterrupt:
-            code = 130  # as Python itself ends
-        except BaseException as error:
-            print(f"Traceback: {error!r}", file=sys.stderr)
-        library.faults_disarm()
-        os.write(writing, str(library.faults_seen()).encode())
-        sys.stderr.flush()
-        os._exit(code)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        seen = file.read()
+        run_command(request, library, seen, said)
+    running[child] = (seen, said)
+    return child
+
+
+def run_command(request: dict[str, Any], library: ctypes.CDLL, seen: int, said: int) -> None:
+    """Be that command, as it is installed, and end the process."""
+    root = request["root"]
+    os.chdir(os.path.join(root, "work"))
+    tempfile.tempdir = os.environ["TMPDIR"] = os.path.join(root, "tmp")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.dup2(said, 2)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = ["safemargin", *map(str, request["arguments"])]
+    code = 1
+    library.faults_arm(os.fsencode(root), int(request["at"]), int(request["kind"]))
+    try:
+        cli.main()
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+    except KeyboardInterrupt:
+        code = 130  # as Python itself ends
+    except BaseException as error:
+        print(f"Traceback: {error!r}", file=sys.stderr)
+    atexit._run_exitfuncs()  # what is kept for the time of the process is given back, under the same fault
+    library.faults_disarm()
+    library.faults_kinds.restype = ctypes.c_char_p
+    os.write(seen, library.faults_kinds())
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def end(child: int, number: int) -> dict[str, object]:
+    """The exit code of a command, a letter for each of its operations, and what it said."""
+    if number:
+        os.kill(child, number)
     _, status = os.waitpid(child, 0)
-    with os.fdopen(said, "r", encoding="utf-8", errors="replace") as file:
-        file.seek(0)
-        text = file.read()
     code = os.waitstatus_to_exitcode(status)
-    return {"code": 128 - code if code < 0 else code, "seen": int(seen or 0), "err": text}
+    seen, said = (_content(handle) for handle in running.pop(child))
+    return {"code": 128 - code if code < 0 else code, "seen": seen, "err": said}
+
+
+def _content(handle: int) -> str:
+    with os.fdopen(handle, "r", encoding="utf-8", errors="replace") as file:
+        file.seek(0)
+        return file.read()
+
+
+def is_over(child: int) -> bool:
+    """Whether a command has ended; it is not waited for."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def answer(request: dict[str, Any], library: ctypes.CDLL) -> object:
+    """What a request asks for."""
+    if request["do"] == "start":
+        return start(request, library)
+    if request["do"] == "end":
+        return end(int(request["process"]), int(request["signal"]))
+    if request["do"] == "over":
+        return is_over(int(request["process"]))
+    return end(start(request, library), 0)
 
 
 def main() -> None:
@@ -74,7 +127,7 @@ def main() -> None:
     prepare()
     print("ready", flush=True)
     for line in sys.stdin:
-        print(json.dumps(run(json.loads(line), library)), flush=True)
+        print(json.dumps(answer(json.loads(line), library)), flush=True)
 
 
 if __name__ == "__main__":

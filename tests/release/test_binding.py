@@ -15,7 +15,7 @@ from safemargin.core import InputError, Limits
 from safemargin.history.entries import Entry, epsilon_left, weaknesses
 from safemargin.history.file import read_ledger
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 AXES = {"site": ("a", "b", "c"), "grade": ("x", "y"), "age": ("o", "p")}
 Person = tuple[str, Mapping[str, str] | None, Mapping[str, str] | None, str]

@@ -12,6 +12,8 @@ from safemargin.release.inputs import read_inputs
 from safemargin.release.plan import Action
 from safemargin.release.project import Project as Described
 
+pytestmark = pytest.mark.full
+
 SITES = {"A": (60, 40), "B": (45, 55), "C": (99, 1), "D": (50, 52), "E": (9, 8), "F": (70, 30)}
 """Yes and no per site: C is of one mind, E is small."""
 

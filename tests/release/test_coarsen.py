@@ -10,6 +10,8 @@ from safemargin.core import Axis, Group, Hierarchy, Target
 from safemargin.release.decide import coarsen as coarsening
 from safemargin.release.decide.coarsen import Coarsening, Merging, coarsen
 
+pytestmark = pytest.mark.full
+
 KINDS = ("free", "ordered", "tree", "two trees")
 
 

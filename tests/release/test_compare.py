@@ -31,6 +31,8 @@ from safemargin.release.compare.methods import Case, PublishingMethod, cell_key,
 from safemargin.release.compare.verdict import verdict
 from safemargin.samplers import Geometric
 
+pytestmark = pytest.mark.full
+
 SIGMAS = 7
 """Means of over a thousand draws are nearly normal: beyond this many standard errors they fall below once in 1e9."""
 

@@ -164,6 +164,7 @@ def test_a_draft_is_private_from_the_first_byte(world: World, monkeypatch: pytes
     assert modes["confidential"] == modes["auditors"] == 0o700
 
 
+@pytest.mark.slow
 def test_killed_at_a_random_time(world: World) -> None:
     """Also in the middle of a commit, which leaves a journal that the next command rolls back."""
     made, out = world.made, world.folder / "out"

@@ -16,6 +16,8 @@ from safemargin.core import InputError, Onlooker, Publication
 from safemargin.release import attacks
 from safemargin.release.project import Project
 
+pytestmark = pytest.mark.full
+
 AXES = ("site", "grade", "contract")
 STAFF = {
     ("Aarau", "junior", "full"): (40, 0),
@@ -104,6 +106,7 @@ WIDE = {(site, grade, "full"): (60 + 3 * n, 25 + 2 * n) for n, (site, grade) in 
 WITH_A_SMALL_CELL = {**WIDE, ("C", "k", "full"): (9, 4)}
 
 
+@pytest.mark.slow
 def test_single_cells_are_suppressed_where_that_shows_more(run: Run, tmp_path: Path) -> None:
     project = write(tmp_path, "", WITH_A_SMALL_CELL)
     text = project.read_text().replace("[outputs]", '[tables]\nmargins = [["site", "grade"]]')

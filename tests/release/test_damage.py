@@ -24,7 +24,7 @@ from safemargin.history.entries import Entry
 from safemargin.history.file import open_ledger, read_ledger, record
 from safemargin.io import read_json
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 __all__ = ["fast_folder"]
 FLIPS = 600

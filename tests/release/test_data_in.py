@@ -17,6 +17,8 @@ from safemargin.release.coding import band_names
 from safemargin.release.inputs import read_inputs, tabulate
 from safemargin.release.project import Project
 
+pytestmark = pytest.mark.full
+
 AGE = "[axes.age]\nbands = [18, 30, 65]\n"
 
 

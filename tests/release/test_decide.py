@@ -17,6 +17,8 @@ from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 
+pytestmark = pytest.mark.full
+
 Finding = tuple[object, ...]
 
 
@@ -108,6 +110,7 @@ def test_a_certified_release_discloses_nobody_in_many_more_cases(protect: str) -
     assert run(seeds(1000, 15, 200), protect) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_with_a_tolerance_no_cell_of_the_published_axes_is_disclosed(protect: str) -> None:
     assert [leak for leak in run(seeds(0, 4, 10), protect, tau=(1, 2), every_axis=False) if _of_two_axes(leak[1])] == []
@@ -179,6 +182,7 @@ def test_one_irregular_group_does_not_follow_by_subtraction(protect: str) -> Non
         assert run_attacks(release, onlooker_with_roll(table, "joint")).is_safe
 
 
+@pytest.mark.slow
 def test_every_category_is_decided_on_once() -> None:
     for seed in range(12):
         place, target = random_town(seed)

@@ -36,6 +36,8 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
 
+pytestmark = pytest.mark.full
+
 AXES = {"p": ("p0", "p1", "p2"), "q": ("q0", "q1")}
 OPTIONS = ("A", "B")
 Person = tuple[Profile | None, Profile | None, int]

@@ -11,6 +11,8 @@ from safemargin.core import InputError
 from safemargin.release.demo import write_city
 from safemargin.release.inputs import read_inputs
 
+pytestmark = pytest.mark.full
+
 OPTIONS = ("yes", "no")
 ROWS = [  # religion, age, people, yes
     ("a", "young", 5, 2),

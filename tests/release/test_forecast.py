@@ -18,6 +18,8 @@ from safemargin.release.population import CountedPopulation
 from safemargin.release.project import Project
 from safemargin.release.read_roll import read_population
 
+pytestmark = pytest.mark.full
+
 ROLL = {("N", "f"): 60, ("N", "m"): 70, ("S", "f"): 50, ("S", "m"): 40, ("W", "f"): 18, ("W", "m"): 19, ("X", "m"): 6}
 
 
@@ -47,6 +49,7 @@ def test_certain_merges_are_in_every_release(tmp_path: Path) -> None:
             assert not inside or inside == set(merged.split(" | ")) or cell["action"] == "suppressed"
 
 
+@pytest.mark.slow
 def test_probabilities_agree_with_all_answers_weighed_one_by_one(tmp_path: Path) -> None:
     """Two groups of 11 and 14 people: the rule decides all 180 tables, weighed by their binomial chances.
 

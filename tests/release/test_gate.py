@@ -18,6 +18,8 @@ from safemargin.core import OutputError
 from safemargin.release import witnesses
 from safemargin.release.release import _ISSUED
 
+pytestmark = pytest.mark.full
+
 HOLE = {("a", "c"): (100, 0), ("a", "d"): (100, 50), ("b", "c"): (100, 50)}
 """N = [[100, 100], [100, 0]], T = [[0, 50], [50, 0]]: exact margins disclose that nobody of (a, c) said yes."""
 SAFE = {("a", "c"): (200, 80), ("a", "d"): (200, 90), ("b", "c"): (300, 150), ("b", "d"): (100, 60)}

@@ -31,6 +31,8 @@ from safemargin.core import (
 from safemargin.release.decide.decide import decide
 from safemargin.release.publish import publish
 
+pytestmark = pytest.mark.full
+
 Person = tuple[str, str, str, str, str]
 Sizes = dict[str, tuple[int, int]]
 

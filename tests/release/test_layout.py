@@ -12,6 +12,8 @@ from safemargin.core import InputError
 from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
 
+pytestmark = pytest.mark.full
+
 CANDIDATES = ("Ardern", "English", "Peters", "Shaw")
 
 

@@ -23,7 +23,7 @@ from safemargin.history.file import open_ledger, read_ledger, record
 from safemargin.release.ledger.ledger import ledger
 from safemargin.ui import Points, Section
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")
 Row = tuple[str, str, str, str]

@@ -39,6 +39,7 @@ def project(folder: Path, beta: float = 0.05) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_release_names_what_changed_since_the_limits_were_locked(tmp_path: Path) -> None:
     path = project(tmp_path)
     with pytest.raises(InputError, match="are not locked; run safemargin lock"):

@@ -184,6 +184,7 @@ def run(seeds: range, towns: Callable[[int], tuple[Town, Target]] = lively_town)
     return seen
 
 
+@pytest.mark.slow
 def test_no_choice_is_better_than_the_one_that_is_made() -> None:
     seen = run(seeds(0, 12, 100))
     assert seen["compared"] > 0
@@ -256,6 +257,7 @@ def test_a_few_certified_choices_pass_the_audit_of_every_onlooker() -> None:
     assert published_past_the_audit([*cases, (7, lively_town)]) >= 1
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_refused_is_disclosed() -> None:
     disclosed = 0
     for seed in range(24):

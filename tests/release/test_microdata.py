@@ -18,6 +18,8 @@ from safemargin.io.same_labels import same_label
 from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
 
+pytestmark = pytest.mark.full
+
 VOTERS = "area,age,vote\nd2,old,A\nd10,young,B\nd2,old,B\nd2,young,A\nd2,old,A\n"
 AXES = "[axes.area]\n[axes.age]\n"
 Row = tuple[str, str, str]
@@ -85,6 +87,7 @@ label = st.text(
 people = st.lists(st.tuples(label, st.sampled_from(["old", "young", "10", "9"]), label), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(people)
 @settings(max_examples=30)
 def test_counts_are_those_of_a_plain_counter(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
@@ -98,6 +101,7 @@ def test_counts_are_those_of_a_plain_counter(tmp_path_factory: pytest.TempPathFa
     assert int(table.totals.sum()) == len(rows)
 
 
+@pytest.mark.slow
 @given(people)
 @settings(max_examples=15)
 def test_every_kind_of_file_gives_the_same_table(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:

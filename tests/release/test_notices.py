@@ -14,7 +14,7 @@ from safemargin.core import InputError
 from safemargin.history.file import open_ledger, read_ledger
 from safemargin.history.names import normalised
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 Row = dict[str, str]
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")

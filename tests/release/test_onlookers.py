@@ -18,7 +18,7 @@ from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.split import unmerged_split
 from safemargin.release.publish import publish
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 
 def rows_of(cells: Mapping[tuple[str, str], tuple[int, int]]) -> list[dict[str, str]]:

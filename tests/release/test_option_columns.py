@@ -49,6 +49,7 @@ def test_the_total_is_checked_and_no_option(tmp_path: Path) -> None:
     assert table.schema.options == ("Yes", "Blank") and votes(table)["S", "land"] == [10, 5]
 
 
+@pytest.mark.slow
 def test_side_by_side_is_the_same_as_one_row_per_person(tmp_path: Path) -> None:
     draw = random.Random(3)
     for _ in range(20):

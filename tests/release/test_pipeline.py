@@ -16,6 +16,8 @@ from safemargin.core import OutputError
 from safemargin.release import attacks, witnesses
 from safemargin.release.decide.lot import RandomisedSelection
 
+pytestmark = pytest.mark.full
+
 AXES = ("site", "grade", "union")
 OPTIONS = ("yes", "no")
 Cells = Mapping[tuple[str, ...], tuple[int, int]]

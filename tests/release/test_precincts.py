@@ -69,6 +69,7 @@ def test_alternatives_stand_on_the_first_screen(tmp_path: Path, data_sets: Path,
         assert choice.kept["precinct"].startswith(f"{actions(again, 'precinct')[Action.EXACT]} of "), protect
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_state_keeps_its_precincts(tmp_path: Path, data_sets: Path) -> None:
     modes = (

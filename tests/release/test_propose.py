@@ -15,6 +15,8 @@ from safemargin.core import InputError, Table
 from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
 
+pytestmark = pytest.mark.full
+
 REGIONS = {"d1": "North", "d2": "North", "d3": "South", "d10": "South"}
 
 

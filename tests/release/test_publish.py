@@ -23,6 +23,8 @@ from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish, release_files
 from safemargin.release.witnesses import NOT_FOUND
 
+pytestmark = pytest.mark.full
+
 FORMATS = ("csv", "parquet", "json")
 SECRETS = {"q3": 7_919, "q4": 91_733}
 """Counts of groups that must be hidden; numbers that nothing else comes to."""

@@ -12,6 +12,8 @@ import safemargin
 from safemargin.core import Target
 from surveys import staff_survey
 
+pytestmark = pytest.mark.full
+
 DATA = '[data]\nfile = "x.csv"\nanswers = ["q1", "q2"]\n'
 AXES = "[axes.site]\n"
 COUNTS = '[data]\nfile = "wide.csv"\noptions = {columns = ["Yes", "No"], total = "Total"}\n'

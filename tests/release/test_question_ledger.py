@@ -11,6 +11,8 @@ import safemargin
 from safemargin.core import InputError, Target
 from safemargin.history.file import read_ledger
 
+pytestmark = pytest.mark.full
+
 TARGET = Target(kappa=10, tau=1)
 Rows = list[dict[str, str]]
 

@@ -19,6 +19,8 @@ from safemargin.release.project import Project
 from safemargin.release.question_inputs import read_questions
 from surveys import staff_survey
 
+pytestmark = pytest.mark.full
+
 SMALL = Target(kappa=10)
 LEDGER = {"file": "l.sqlite", "population": "p", "cycle": "1", "id": "site", "answers": "kept"}
 BY = ["site", "grade", "gender"]
@@ -36,6 +38,7 @@ def write(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_staff_survey_is_published_nearly_whole_in_one_release() -> None:
     made = safemargin.release(staff_survey(people=600, questions=5), answers="q*", by=BY, target=SMALL)
     cells = made.to_json()["cells"]
@@ -193,6 +196,7 @@ def run(everybody: Table, tables: Sequence[Table], target: Target) -> tuple[tupl
     return plans, tuple(printed(plan, table) for plan, table in zip(plans, tables, strict=True))
 
 
+@pytest.mark.slow
 def test_all_answers_that_lead_to_the_same_files_disclose_nothing() -> None:
     """F^-1(P) by enumeration: every pair of answers that agrees with P is put through the whole rule.
 

@@ -22,6 +22,7 @@ def town(axes: int, people: int, seed: int, pull: float = 0.0) -> Town:
     return Town(names, categories, ("yes", "no"), dict.fromkeys(cells, 1), votes)
 
 
+@pytest.mark.slow
 def test_every_group_of_twelve_axes_is_exact() -> None:
     plan = decide(town(12, 800, 1).table(), Target(kappa=10, tau=0))
     assert plan.certificate.certified

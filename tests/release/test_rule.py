@@ -16,6 +16,8 @@ from safemargin.release.decide.decide import decided
 from safemargin.release.decide.hide import dealt
 from safemargin.release.decide.rerun import ExplanationSearch
 
+pytestmark = pytest.mark.full
+
 
 def broken(seeds: Iterable[int], wide: bool = False) -> tuple[list[object], int, int]:
     """Cells confined by the rule in releases that are certified against it; how many, and others."""

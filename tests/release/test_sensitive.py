@@ -22,7 +22,7 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action
 from safemargin.release.publish import publish
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 
 def ranges(place: Town, tables: tuple[PublishedTable, ...], axis: str, category: str) -> list[tuple[int, int]]:
@@ -91,6 +91,7 @@ def test_all_tables_together_leave_the_count_of_a_sensitive_category_open(seed: 
     assert narrow(place, target, ("auto", "merge", "suppress")[seed % 3]) == []
 
 
+@pytest.mark.slow
 def test_the_check_notices_a_category_that_nothing_covers() -> None:
     """Without the cover and the proof, the total less the other groups is the count."""
     found = 0

@@ -40,6 +40,7 @@ def city(precincts: int = 60) -> list[dict[str, str]]:
     return listed
 
 
+@pytest.mark.slow
 def test_a_third_candidate_costs_no_precinct() -> None:
     made = release(city(), answer="vote", by=["precinct", "age"])
     cells = made.to_json()["cells"]

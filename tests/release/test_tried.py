@@ -12,6 +12,7 @@ from safemargin.core import Axis, Schema, Table, Tally, frozen
 from safemargin.release.rare_options import joined_options, rare_joins
 
 
+@pytest.mark.slow
 @pytest.mark.alternatives
 def test_silence_as_an_option_is_named_and_its_remedy_keeps_what_is_said() -> None:
     """Few are silent, nearly all of one site: counted as an answer that costs, skipped it does not."""

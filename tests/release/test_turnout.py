@@ -14,7 +14,7 @@ from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.split import unmerged_split
 from safemargin.release.project import Project
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
 AXES = {"p": 4, "q": 3, "r": 3}
 PAIR = Schema((Axis("p", ("a", "b")), Axis("q", ("x", "y"))), ("yes", "no"))
@@ -109,6 +109,7 @@ def is_disclosed(p: Rows, q: Rows, total: list[int], low: Fraction, kappa: int) 
     return False
 
 
+@pytest.mark.slow
 def test_with_turnout_apart_a_certificate_holds_in_every_reading_and_more_disagreement_never_certifies_more() -> None:
     """Enumerated for 150 random pairs of elections; k people who chose yes skip the first one."""
     rng = np.random.default_rng(5)

@@ -11,6 +11,8 @@ from scipy.stats import binomtest, chisquare
 from safemargin.core import InputError, epsilon_of
 from safemargin.samplers import SAMPLERS, DiscreteGaussian, Geometric
 
+pytestmark = pytest.mark.full
+
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from evidence import seeds
 from safemargin import RefusedError, suppress
@@ -138,6 +139,7 @@ def attack(seed: int) -> str:
     return str(answer["rule"])
 
 
+@pytest.mark.slow
 def test_no_count_follows_and_no_rerun_discloses_one() -> None:
     found = [attack(seed) for seed in seeds(20_000, 16, 1_000)]
     assert found.count("rerun") > 2

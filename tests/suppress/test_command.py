@@ -250,6 +250,7 @@ def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> No
     assert run("verify", str(folder / "confidential" / "certificate.json"), str(folder)).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

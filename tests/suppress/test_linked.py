@@ -130,6 +130,7 @@ def run(tables: LinkedTables, most: int, **options: int) -> Pattern | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scopes", "count"),
     [
@@ -209,6 +210,7 @@ def test_a_member_who_knows_no_more_than_their_own_answer_learns_nothing() -> No
             assert np.ptp(public[:, gone], axis=0).min() > 0
 
 
+@pytest.mark.slow
 def test_earlier_tables_against_listing() -> None:
     """Some cells are out, some were suppressed then: neither what is suppressed now nor then becomes known."""
     protected = 0

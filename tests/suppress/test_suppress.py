@@ -12,6 +12,8 @@ from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedErr
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import find_pattern
 
+pytestmark = pytest.mark.full
+
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "frequency_tables.json").read_text())
 NORTH_SOUTH = Hierarchy("x0", ("Total", "N", "S", "a", "b", "c", "d"), ((0, (1, 2)), (1, (3, 4)), (2, (5, 6))))
 CROSSED = Hierarchy("x0", ("Total", "N", "E", "a", "b", "c"), ((0, (1, 5)), (1, (3, 4)), (0, (3, 2)), (2, (4, 5))))
@@ -100,6 +102,7 @@ def check_moves(pattern: Pattern) -> None:
     assert changed.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", seeds(0, 2, 10))
 def test_the_optimum_of_hundreds_of_small_tables(part: int) -> None:
     for table, most in small_tables(300)[part::10]:

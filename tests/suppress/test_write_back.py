@@ -24,6 +24,8 @@ from found_forms import (
     write_xlsx as write_book,
 )
 
+pytestmark = pytest.mark.full
+
 FORMS = {
     "wide": lambda grid: grid,
     "titles": with_titles,

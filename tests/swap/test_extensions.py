@@ -29,6 +29,8 @@ from safemargin.swap.permutation import CellRates, Stratified, swap, swap_visibl
 from safemargin.swap.reading import PREFIX
 from swap_files import swap_file
 
+pytestmark = pytest.mark.full
+
 Records = tuple[tuple[int, int], ...]
 Law = dict[Records, Fraction]
 

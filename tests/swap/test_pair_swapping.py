@@ -19,6 +19,8 @@ from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Risk, Traits, draw_order, pair_apart, pair_up, select
 from safemargin.swap.permutation import Stratified, crossing_rates, swap_across
 
+pytestmark = pytest.mark.full
+
 RARE = 1e-7
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 

@@ -26,6 +26,8 @@ from safemargin.swap.simulated import counts_chart, errors_chart
 from safemargin.swap.targeted import Targeting
 from swap_files import swap_across_file, swap_file, swap_targeted_file
 
+pytestmark = pytest.mark.full
+
 GEOGRAPHY = ("state", "county", "tract", "block")
 MATCH = ("adults", "minors", "tenure")
 HEAD = (*GEOGRAPHY, *MATCH, "race", "imputed", "id", "key")

@@ -31,6 +31,8 @@ from safemargin.swap.permutation import Exchange, swap
 from swap_files import holding, swap_file
 from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
+pytestmark = pytest.mark.full
+
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]
     + [f"s{n % 2},{n % 3},c{n * 7 % 5},{'owned' if n % 4 else 'rented'},{n * 13 % 80}" for n in range(600)]

@@ -18,6 +18,8 @@ from safemargin.topdown.run import recompute, run
 from safemargin.topdown.tables import solve_tables
 from spines import designed, people, rounded_noise, uneven_spine
 
+pytestmark = pytest.mark.full
+
 CUBE = Attributes(("a", "b", "c"), (("1", "2", "3"),) * 3)
 SPLIT = {"total": "1/4", "a": "1/4", "detailed": "1/2"}
 

@@ -19,6 +19,8 @@ from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.run import recompute, run
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
 
+pytestmark = pytest.mark.full
+
 SPLIT = {"total": "1/8", "voting": "1/8", "sex*helped": "1/8", "voting*housed": "1/8", "tenure": "1/8"}
 SPLIT |= {"detailed": "3/8"}
 TITLES = ["total", "sex", "voting", "helped", "housed", "age", "sex*voting", "helped*tenure", "voting*housed"]

@@ -14,6 +14,8 @@ from safemargin.topdown.design import Design, build_spine
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from spines import designed
 
+pytestmark = pytest.mark.full
+
 TOWNS = build_spine(["land", "town"], "land", [("a",), ("b",)])
 KINDS = Attributes(
     ("sex", "age"),

@@ -19,6 +19,8 @@ from safemargin.topdown.accuracy import CELLS, FLAT, GAUSSIAN, PEOPLE
 from safemargin.topdown.report import TopDownRelease
 from safemargin.topdown.topdown import JointRelease
 
+pytestmark = pytest.mark.full
+
 BLOCKS = [f"b{n}" for n in range(6)]
 AREAS = [(f"t{n // 3}", block) for n, block in enumerate(BLOCKS)]
 SIZES = {"1": (1, 1), "2": (2, 2), "3+": (3, 9)}

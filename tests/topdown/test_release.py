@@ -29,6 +29,8 @@ from safemargin.topdown.run import recompute, run
 from safemargin.topdown.siblings import SiblingMatrices
 from safemargin.topdown.tabulate import count_people, read_design
 
+pytestmark = pytest.mark.full
+
 PEOPLE_CSV = """\
 state,town,sex,age
 N,n1,f,young

@@ -28,6 +28,8 @@ from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.topdown import JointRelease
 from spines import designed, exact_counts, rounded_noise
 
+pytestmark = pytest.mark.full
+
 SIZES = {"1": (1, 1), "2": (2, 2), "3+": (3, 4)}
 KINDS = {"sex": ("f", "m"), "home": ("household", "quarters", "hotel")}
 CELLS = tuple(product(*KINDS.values()))

@@ -50,6 +50,8 @@ from spines import (
     uneven_spine,
 )
 
+pytestmark = pytest.mark.full
+
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""
 

@@ -19,6 +19,8 @@ from safemargin.core import InputError, Onlooker, Target
 from safemargin.io import hash_file, read_tidy
 from safemargin.verify.verify import verify
 
+pytestmark = pytest.mark.full
+
 Document = dict[str, Any]
 STAFF = {
     ("Aarau", "junior"): (160, 70),

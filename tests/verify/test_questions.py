@@ -13,6 +13,8 @@ from safemargin import checker
 from safemargin.core import InputError, Target
 from surveys import staff_survey
 
+pytestmark = pytest.mark.full
+
 TARGET = Target(kappa=5, tau=1)
 Files = dict[str, bytes]
 

@@ -23,6 +23,8 @@ from safemargin import Target, checker, release, sign, verify
 from safemargin.core import InputError, RefusedError
 from safemargin.release.witnesses import FACTS, NO_ROLL
 
+pytestmark = pytest.mark.full
+
 Document = dict[str, Any]
 ROOT = Path(__file__).parent.parent.parent
 CHECKER = ROOT / "checker" / "safemargin_verify.py"

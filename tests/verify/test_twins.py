@@ -55,6 +55,7 @@ def true_certificates(place: Path, releases: int, folders: int) -> list[Vector]:
     return made
 
 
+@pytest.mark.slow
 def test_true_and_forged_certificates(tmp_path: Path) -> None:
     """300 true ones and over 1,000 forgeries with EVIDENCE=all, a sample otherwise."""
     releases, folders, bases, fields = (90, 210, 40, 40) if EVERYTHING else (8, 5, 4, 25)

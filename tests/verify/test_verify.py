@@ -21,6 +21,8 @@ from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Tar
 from safemargin.io import hash_file, read_tidy
 from safemargin.verify.verify import verify
 
+pytestmark = pytest.mark.full
+
 SOURCE = Path(__file__).parents[2] / "src"
 
 
@@ -116,6 +118,7 @@ print(found.holds, found.proved, [name for name in ("highspy", "scipy.optimize")
     assert (run.returncode, run.stdout.strip()) == (0, f"True {verified(folder).proved} []"), run.stderr
 
 
+@pytest.mark.slow
 def test_no_command_loads_the_solver_before_it_needs_it() -> None:
     script = (
         "import sys; from safemargin.cli import app; app(); "

@@ -18,6 +18,8 @@ from safemargin.voting.reading import read_belief
 from safemargin.voting.rules import AllTies, rule_named
 from safemargin.voting.stability import classify, smallest_electorate
 
+pytestmark = pytest.mark.full
+
 
 def uneven(m: int) -> dict[tuple[int, ...], Fraction]:
     """Shares that differ from vote to vote."""

@@ -19,6 +19,8 @@ from safemargin.voting.privacy import worst_of
 from safemargin.voting.rules import rule_named
 from safemargin.voting.sampling import sample
 
+pytestmark = pytest.mark.full
+
 BIASED = Belief(rankings(3), tuple(Fraction(n, 20) for n in (6, 4, 3, 3, 2, 2)))
 
 
@@ -34,6 +36,7 @@ def test_transforms(rule: str) -> None:
     same(enumerate_votes(kinds, no_progress), transform(kinds, grid_of(kinds), crossings(kinds), no_progress))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["borda", "plurality", "veto"])
 def test_close_races_against_enumeration(rule: str) -> None:
     """Differences between all votes for all results, with beliefs at a tie, near one and far from one."""

@@ -27,6 +27,8 @@ from safemargin.voting.rules import rule_named
 from safemargin.voting.scoring import Positional
 from safemargin.voting.stability import classify, classify_counts, lemma_exponent, limiting_slope, smallest_electorate
 
+pytestmark = pytest.mark.full
+
 TRUTH: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors/outcome.json").read_text())
 SIZES: list[int] = TRUTH["sizes"]
 SHARES = {"uniform": (Fraction(1, 6),) * 6, "biased": tuple(Fraction(share) for share in TRUTH["biased"])}

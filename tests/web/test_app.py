@@ -24,6 +24,8 @@ from safemargin.web.screens.check import audit_parts, corrections, reading_parts
 from safemargin.web.workbench import open_workbench
 from test_golden import FILES
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
@@ -127,6 +129,7 @@ def test_a_dropped_file_gets_a_name_that_is_safe(page: TestClient, bench: Bench)
     assert path.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_commands_run_one_at_a_time_and_can_be_cancelled(bench: Bench) -> None:
     """A cancelled command leaves nothing behind; the next one may start."""
     job = bench.jobs.start(["release", "project.toml", "--out", "out"], bench.place.folder, "The plan", "plan")
@@ -176,6 +179,7 @@ def test_a_cancelled_command_is_answered_however_it_ends(
     assert (job.state, job.message) == expected
 
 
+@pytest.mark.slow
 def test_what_the_page_publishes_is_what_the_library_writes(page: TestClient, bench: Bench) -> None:
     """Every published file, byte for byte, without a ledger and the salt of auditors, which differ from run to run."""
     folder, project = bench.place.folder, bench.place.project

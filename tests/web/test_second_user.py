@@ -152,6 +152,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_another_user_gets_nothing(place: Path) -> None:
     environment = {
         **os.environ,
@@ -204,6 +205,7 @@ def test_another_user_gets_nothing(place: Path) -> None:
     assert list((place / "temporary").glob("safemargin-*")) == []
 
 
+@pytest.mark.slow
 def test_a_killed_workbench_leaves_nothing_to_the_next(place: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(place / "temporary")}
     command = [sys.executable, "-P", "-m", "safemargin", "open", "project.toml", "--no-browser"]

@@ -1,6 +1,8 @@
 """One party as a web service: it accepts clients' messages and obeys the server's signed steps."""
 
 import json
+import sqlite3
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,9 @@ class PartyService:
                 return JSONResponse(await self._relayed(body))
         except (InputError, ValueError, KeyError, TypeError) as error:
             return _refuse(409, str(error))
+        except (sqlite3.Error, OSError) as error:  # a full disk, say: whoever runs the party mends it, then asks again
+            print(f"safemargin: {self.party.role}: {purpose}: {type(error).__name__}: {error}", file=sys.stderr)
+            return _refuse(500, "its disk cannot be read or written now; ask again when that is mended")
         return _refuse(404, f"there is no step {purpose!r}")
 
     def _signed_result(self) -> dict[str, Any]:

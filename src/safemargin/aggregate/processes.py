@@ -11,7 +11,7 @@ from pathlib import Path
 
 from safemargin.aggregate.session_file import Session
 from safemargin.aggregate.submission import PATIENCE, Connections
-from safemargin.core import OutputError, python_command, safe_environment
+from safemargin.core import OutputError, ProcessFamily, python_command, safe_environment
 
 COMMAND = python_command("-m", "safemargin", "aggregate")
 
@@ -22,6 +22,7 @@ class Parties:
     def __init__(self, session: Session, folder: Path, file: Path) -> None:
         self.session, self.folder, self.file = session, folder, file
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.family = ProcessFamily()
 
     def place(self, role: str, ending: str) -> Path:
         """A file of one role, in a folder of its own."""
@@ -41,6 +42,7 @@ class Parties:
             env=safe_environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            process_group=self.family.group,
         )
 
     def wait(self, role: str) -> None:
@@ -73,6 +75,7 @@ class Parties:
         for role in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 self.kill(role)
+        self.family.end()
 
     def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
         """Run another command of `aggregate` to its end, and give what it prints."""

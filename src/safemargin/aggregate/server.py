@@ -115,9 +115,12 @@ def ask_over_http(session: Session, key: Ed25519PrivateKey) -> Iterator[Ask]:
                 answer = clients[role].get(address)
             else:
                 answer = clients[role].post(address, content=body, headers={"x-signature": signature})
-            document: Mapping[str, Any] = answer.json()
+            try:
+                document: dict[str, Any] = dict(answer.json())
+            except (ValueError, TypeError):
+                raise InputError(f"{role}: {purpose}: its answer cannot be read ({answer.status_code})") from None
             if answer.status_code != 200:
                 raise InputError(f"{role}: {purpose}: {document.get('refused', answer.status_code)}")
-            return dict(document)
+            return document
 
         yield ask

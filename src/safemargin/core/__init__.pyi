@@ -54,6 +54,7 @@ from .limits import (
     written as written,
 )
 from .processes import (
+    ProcessFamily as ProcessFamily,
     python_command as python_command,
     safe_children as safe_children,
     safe_environment as safe_environment,

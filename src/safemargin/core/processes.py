@@ -5,6 +5,7 @@ file `numpy.py` beside a survey would run with the rights of the person who open
 """
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,32 @@ SAFE, FOUND = "PYTHONSAFEPATH", "PYTHONPATH"
 def python_command(*arguments: str) -> list[str]:
     """This Python with some arguments, as a command that takes no module from the folder it runs in."""
     return [sys.executable, "-P", *arguments]
+
+
+class ProcessFamily:
+    """Processes that end when this one ends, however it ends: those started with `process_group=family.group`.
+
+    A first process of the group only waits for our end, and then kills the group. Where the system has no groups of
+    processes (Windows), `group` is None, and a killed process leaves those that it started.
+    """
+
+    def __init__(self) -> None:
+        self.group: int | None = None
+        if os.name != "posix":
+            return
+        reading, self._writing = os.pipe()  # one end is open as long as this process lives; children inherit neither
+        null = subprocess.DEVNULL
+        command = ["/bin/sh", "-c", "read -r _; kill -9 0"]
+        self._waiting = subprocess.Popen(command, stdin=reading, stdout=null, stderr=null, process_group=0)
+        os.close(reading)
+        self.group = self._waiting.pid
+
+    def end(self) -> None:
+        """Kill those that still run."""
+        if self.group is not None:
+            os.close(self._writing)
+            self._waiting.wait()
+            self.group = None
 
 
 def safe_environment() -> dict[str, str]:

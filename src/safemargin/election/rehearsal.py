@@ -23,6 +23,7 @@ from safemargin.core import (
     Generator,
     InputError,
     OutputError,
+    ProcessFamily,
     Progress,
     no_progress,
     numpy_generator,
@@ -66,12 +67,14 @@ class Starter:
     """A process that has the program loaded and runs its commands, each in a process of its own."""
 
     def __init__(self) -> None:
+        self.family = ProcessFamily()
         self.process = subprocess.Popen(
             python_command("-m", STARTER),
             env=safe_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            process_group=self.family.group,
         )
         self.lock = threading.Lock()
 
@@ -92,6 +95,7 @@ class Starter:
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
+        self.family.end()
 
 
 class PartyProcesses:

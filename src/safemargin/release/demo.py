@@ -17,9 +17,10 @@ from safemargin.core import (
     IntArray,
     OutputError,
     numpy_generator,
+    remove_parts,
     write_whole,
 )
-from safemargin.io import interruptible, literal, scratch_folder
+from safemargin.io import interruptible, literal, read_bytes, scratch_folder
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))
@@ -109,14 +110,22 @@ def write_city(folder: Path, people: int = 500_000, seed: int = 2026) -> Path:
     try:
         if project.exists() and project.read_text(encoding="utf-8") != PROJECT:
             raise OutputError(f"{project} is another project; name an empty folder")
-        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(project, PROJECT.encode())  # first: it says that the folder is ours, if the rest does not come
         with scratch_folder() as draft:
             _write_parquet(simulate(people, numpy_generator(seed)), draft / "voters.parquet")
             write_whole(folder / "voters.parquet", (draft / "voters.parquet").read_bytes())
-        write_whole(project, PROJECT.encode())
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{folder}: the city could not be written ({error})") from error
     return project
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a demo was interrupted here before its release: what it left may be written again."""
+    project = folder / "project.toml"
+    remove_parts(project)
+    if not project.is_file() or read_bytes(project) != PROJECT.encode():
+        return False
+    return {path.name for path in folder.iterdir() if not path.name.startswith(".")} <= {project.name, "voters.parquet"}
 
 
 def simulate(people: int, generator: Generator) -> dict[str, IntArray]:

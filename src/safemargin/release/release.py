@@ -38,7 +38,7 @@ from safemargin.io import (
 )
 from safemargin.release.carry import carried_by
 from safemargin.release.decide.search import TABLES_STEP
-from safemargin.release.demo import write_city
+from safemargin.release.demo import is_begun, write_city
 from safemargin.release.draft import Draft, confidential_files
 from safemargin.release.drafting import draft_of
 from safemargin.release.fields import certificate_fields
@@ -343,7 +343,8 @@ def demo(
 ) -> Release:
     """Write a synthetic city into `folder` and release it into `folder/release`."""
     place = Path(folder)
-    check_folder(place)
+    if not is_begun(place):
+        check_folder(place)
     made = release(write_city(place, people, seed), progress=progress)
     made.write(place / "release")
     return made
