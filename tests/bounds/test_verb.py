@@ -41,6 +41,12 @@ def test_every_kind_of_input_gives_the_same(tmp_path: Path) -> None:
     assert found.to_csv().startswith("ward,age,option,people,lower,upper")
 
 
+def test_an_axis_that_is_called_like_a_figure_keeps_its_labels() -> None:
+    rows = [{"method": name, "option": o, "count": n} for name, o, n in [("mail", "A", 30), ("mail", "B", 40)]]
+    text = safemargin.bound([rows], roll=[[{"method": "mail", "people": 70}]]).to_csv()
+    assert text.splitlines()[0].startswith("method_group,option,people") and text.splitlines()[1].startswith("mail,A")
+
+
 def test_missing_counts_are_suppressed() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"ward": ["w1", "w2", "w3"], "count": [4, None, None]})

@@ -38,3 +38,11 @@ def test_axioms_in_words() -> None:
     stv = check_axioms(rule_named("stv", 3))
     assert stv.monotone == "no: with 2 a>c>b, 2 b>a>c, 1 c>a>b, 2 c>b>a, a wins; after c>a>b becomes a>c>b, b"
     assert stv.canceling == "yes"
+
+
+def test_axioms_about_one_winner_are_not_shown_for_committees() -> None:
+    """Outcomes are numbers of committees: member a of a+b who is raised was said to have lost to b, which is a+c."""
+    found = check_axioms(rule_named("committee-2", 3), 4)
+    assert (found.monotone, found.stable) == ("not shown", "not shown") and found.canceling == "yes"
+    example = CounterExample((1, 0, 0, 0, 0, 0), 0, None, 2)
+    assert example.text(rule_named("committee-2", 3)).endswith("a+b wins; after one more of every ranking, b+c")

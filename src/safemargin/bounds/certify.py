@@ -184,12 +184,14 @@ def certify_pooled(
     """What `certify` says of `system`, that of `tables`, searched with suppressed groups of each axis as one.
 
     The pooled system (`pooled.py`) has the same possible tables, so its witnesses are witnesses of `system`, once their
-    profiles are put back in order; its cells are listed by the system as published (`same`). Witnesses, those `given`
-    and those of the proof, are tables of `system`.
+    profiles are put back in order; its cells are listed by the system as published (`same`). `system` is
+    `build_system(tables, onlooker)`, without slack: with slack call `certify`. Where the pooled system does not have
+    the same profiles and options, this is `certify(system)`. Witnesses, those `given` and those of the proof, are
+    tables of `system`; `given` ones of another shape are ignored.
     """
     fewer = pooled(tables, dict(zip(system.axes, system.categories, strict=True)))
     merged = system if len(fewer) == len(tables) and all(map(is_, fewer, tables)) else build_system(fewer, onlooker)
-    if merged is system or merged.n_free_options != system.n_free_options:
+    if merged is system or merged.options != system.options or merged.n_free_options != system.n_free_options:
         return certify(system, limits, progress, given=given, most_linear=most_linear)
     order = _places(system, merged)
     # An axis of suppressed groups only is in no pooled table: where no roll names it either, profiles are fewer.

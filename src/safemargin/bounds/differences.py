@@ -96,7 +96,10 @@ def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[st
 
 
 def _counts(table: PublishedTable, rows: IntArray, options: Sequence[str]) -> IntArray:
-    """The counts of some rows of a table, by option."""
+    """One number per option, in the order of `options`, added up over some rows of a table.
+
+    The rows must be exact (callers check that): `lower` is taken for the count.
+    """
     counts = np.zeros(len(options), dtype=np.int64)
     for row in rows.tolist():
         counts[options.index(table.options[table.option[row]])] += table.lower[row]
@@ -353,7 +356,10 @@ def _with_sets(side: Side, limits: Limits) -> Side:
 
 
 def _exposed(cell: dict[str, str], side: Side, which: np.ndarray, cycle: str, limits: Limits) -> list[Exposed]:
-    """The options (and sets of them) that a side discloses, as exposed cells."""
+    """The columns that `which` marks, as exposed cells: options first, then sets of them.
+
+    `side` has the sets already (`_with_sets`), and the caller has judged what is disclosed.
+    """
     names = ("",) * limits.options + limits.names
     return [
         Exposed(cell, option, side.people, int(side.lower[option]), int(side.upper[option]), cycle, names[option])

@@ -74,7 +74,8 @@ class Equations:
 def components(form: Equations) -> Iterator[tuple[IntArray, Equations]]:
     """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`).
 
-    Solutions of the whole form are all combinations of solutions of these.
+    Solutions of the whole form are all combinations of solutions of these. Every row of `form` has an unknown
+    (`standard_form` raises otherwise): a row without any is in no part.
     """
     rows, count = form.matrix.shape
     if not count:

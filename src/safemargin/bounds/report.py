@@ -347,12 +347,18 @@ def _bar(row: CellEntry, exposure: Exposure, target: Target, end: float | None) 
 
 
 def cell_rows(exposure: Exposure, target: Target) -> list[dict[str, Any]]:
-    """One flat row per cell and option, in the order they were computed."""
+    """One flat row per cell and option, in the order they were computed.
+
+    All rows have the same columns: `attained`, which only some entries have, is left out, and `interval` becomes
+    `share_low` and `share_high`. An axis that is called like one of these columns gets `_group` after its name.
+    """
     rows = []
     for entry in entries(exposure, target):
         low, high = entry["interval"] or (None, None)
         plain = {name: value for name, value in entry.items() if name not in ("cell", "interval", "attained")}
-        rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
+        figures = {**plain, "share_low": low, "share_high": high}
+        cell = {f"{axis}_group" if axis in figures else axis: value for axis, value in entry["cell"].items()}
+        rows.append({**cell, **figures})
     return rows
 
 

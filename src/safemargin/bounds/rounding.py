@@ -90,7 +90,10 @@ def matching_order(system: System, exchanges: Exchanges) -> tuple[MatchStep, ...
 
 
 def _grouping(system: System, axis: int) -> IntArray:
-    """The groups of an axis as its own table has them, or its categories."""
+    """By profile, the slice of an axis's own table that it lies in (-1: none), or its category without such a table.
+
+    Only whether two are equal matters.
+    """
     for block in range(len(system.blocks)):
         if system.axes_of(block) == (system.axes[axis],):
             groups: IntArray = system.blocks[block]
@@ -144,7 +147,11 @@ class Rounder:
         return None
 
     def _matched(self, counts: IntArray) -> IntArray | None:
-        """These counts once votes are exchanged until every margin holds; or none."""
+        """The variables of a table that passed `System.admits`, or none, which proves nothing.
+
+        From these counts, which are overwritten, votes are exchanged block by block (step 2), or else from the same
+        start along the chain (step 3).
+        """
         start = counts.copy() if self._chain else None
         rounded = self._checked(counts) if self._match_blocks(counts) else None
         if rounded is None and start is not None:

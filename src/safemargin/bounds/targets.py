@@ -50,9 +50,9 @@ def cells_asked(system: System, target: tuple[str, ...] | None) -> tuple[CellInd
 
 
 def places_in(system: System, cells: CellIndex) -> IntArray:
-    """Which of `cells` each profile lies in.
+    """Positions in `cells`, one per profile, for cells that somebody else numbered (an exposure, a certificate).
 
-    For cells that somebody else numbered (an exposure, a certificate): every profile must lie in one of them.
+    Not checked: a profile whose combination is missing gets a wrong place; the caller guarantees that there is none.
     """
     columns = [system.axes.index(axis) for axis in cells.axes]
     sizes = [len(names) for names in cells.categories]

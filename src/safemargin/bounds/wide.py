@@ -34,7 +34,11 @@ def is_wide(system: System) -> bool:
 
 
 class WidePrograms:
-    """Programs over the rows of a system; with `limits`, every profile that can be is kept within them."""
+    """Programs over the rows of a system; with `within`, every profile that can be is kept within these limits.
+
+    `low` and `high` are outer intervals of the variables. With `within`, `impossible` speaks of the narrowed box, not
+    of the system.
+    """
 
     def __init__(self, system: System, low: IntArray, high: IntArray, within: Limits | None = None) -> None:
         self.system = system

@@ -90,7 +90,12 @@ class PatternBuilder:
         return result
 
     def exposed(self, suppressed: BoolArray, proved: IntArray) -> IntArray:
-        """Primary cells whose count is known to lie in the primary range; of the `proved` ones that is known."""
+        """Primary cells that the public knows to lie in the primary range.
+
+        These are the `proved` ones, which are not examined again, and those for which no move is found that leaves it.
+        Undecided cells count as exposed, and `decided` becomes False. The answer is kept per pattern, so `proved` may
+        only hold what is true of the pattern.
+        """
         key = suppressed.tobytes()
         if key not in self.exposed_in:
             rise, moves = self.problem.preferred_rise.copy(), PatternMoves(self.store, suppressed)

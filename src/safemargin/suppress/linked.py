@@ -101,7 +101,7 @@ class LinkedTables:
 
 
 def single(table: Lattice) -> LinkedTables:
-    """One table without any other."""
+    """What `link` gives for one table, without a name: all cells new, none known before, no people."""
     size = table.counts.size
     nodes = np.stack(np.unravel_index(np.arange(size), table.shape), axis=1)
     no, yes = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)

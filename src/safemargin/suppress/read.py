@@ -114,8 +114,10 @@ def read_earlier(
 ) -> Lattice:
     """A published table: tidy counts, or a table with gaps as tools of disclosure control write it.
 
-    Without `trees`, its axes are those of the file. Inner cells that it does not list are empty, unless it lists none;
-    sums that it does not list are unknown. `GAP` and `UNKNOWN` stand in place of counts.
+    Without `trees`, its axes are those of the file. Without a column of `WORDS`, inner cells that it does not list are
+    empty and all sums are added up; sums that it lists are checked without `trees`, and ignored with them. With such a
+    column, inner cells that it does not list are empty unless it lists none, and sums that it does not list are
+    `UNKNOWN`; `GAP` stands for a suppressed count.
     """
     sheet = read_any_sheet(path)
     if not set(WORDS) & set(sheet.columns):

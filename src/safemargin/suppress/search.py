@@ -323,7 +323,7 @@ class PatternSearch:
         return best, not value
 
     def exposed(self, pattern: BoolArray) -> IntArray:
-        """Primary cells whose count is known to lie in the primary range."""
+        """Primary cells whose count is known to lie in the primary range, or is not shown in time to leave it."""
         return self.builder.exposed(pattern, self._blocked(pattern))
 
     def _blocked(self, pattern: BoolArray) -> IntArray:

@@ -245,7 +245,10 @@ def _meet(left: Codes | None, right: Codes | None) -> Codes | None:
 
 
 def _join(left: Mapping[int, Codes | None], right: Mapping[int, Codes | None], axis: int) -> Codes | None:
-    """The coarsest groups that determine those of both."""
+    """The coarsest groups that determine those of both.
+
+    An axis that only one of them has keeps its groups; None is every category by itself.
+    """
     if axis not in left or axis not in right:
         return left[axis] if axis in left else right[axis]
     codes, others = left[axis], right[axis]

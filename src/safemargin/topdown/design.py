@@ -270,7 +270,10 @@ class Measurements:
     exact: Mapping[tuple[int, MarginQuery], IntArray]
 
     def placed(self, places: Sequence[int]) -> "Measurements":
-        """The same on levels that are numbered otherwise; levels between them have none."""
+        """The same on levels that are numbered otherwise; levels between them have none.
+
+        `places[level]` is the new number of `level`, ascending.
+        """
         at = {place: level for level, place in enumerate(places)}
         noisy = tuple(self.noisy[at[place]] if place in at else {} for place in range(places[-1] + 1))
         return Measurements(noisy, {(places[level], query): values for (level, query), values in self.exact.items()})

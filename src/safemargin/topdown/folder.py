@@ -143,6 +143,11 @@ class Folder:
             raise InputError(text if text.startswith(str(self.path)) else f"{path}: {text}") from None
 
     def _design(self, document: DesignDocument) -> Design:
+        """The design of a document, as `write_design` wrote it.
+
+        Areas and limits are read from their files, which are numbered in the order of `limits`, then of `weighted` (one
+        row of weights each). What is wrong in them raises; `read_design` words it.
+        """
         names, categories = tuple(document.attributes), document.attributes
         groupings = tuple(
             build_grouping(name, grouping.of, names.index(grouping.of), categories[grouping.of], grouping.groups)

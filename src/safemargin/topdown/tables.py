@@ -154,7 +154,11 @@ class LevelProblem:
         return self._prepare(dict.fromkeys((constrained, self.design.attributes.detailed)))
 
     def _prepare(self, margins: Iterable[MarginQuery]) -> list[MarginPass]:
-        """The passes over these margins, with all that is the same for every area of the level."""
+        """The passes over these margins, with all that areas of the level share.
+
+        Margins come coarse first, each containing the one before (`Design` checks that): a pass omits the constraints
+        that the pass before has met. Arrays have a row per area; `_solve_passes` cuts out the areas it solves.
+        """
         attributes, passes = self.design.attributes, []
         before: MarginQuery | None = None
         possible = (~self.design.impossible)[None, :].astype(np.int64)
@@ -283,7 +287,8 @@ def solve_tables(
     """Integer tables of all levels; `done` are those of the first levels that an interrupted run kept.
 
     `keep` is called with every level that is solved. If levels have to be solved again, `drop` is called first, once,
-    and every level is kept at the end.
+    and every level is kept at the end. Levels of `done` are trusted, not checked; they too may be solved again, and
+    only after `drop` are they passed to `keep`.
     """
     reachable = reachable_levels(design, limits)
     levels: list[SolvedLevel] = []

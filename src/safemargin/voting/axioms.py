@@ -58,7 +58,8 @@ class CounterExample:
         change = "one more of every ranking"
         if self.change is not None:
             change = " becomes ".join(ranking_text(vote, names) for vote in self.change)
-        return f"no: with {cast}, {names[self.winner]} wins; after {change}, {names[self.winner_then]}"
+        before, after = (rule.outcome_name(outcome, names) for outcome in (self.winner, self.winner_then))
+        return f"no: with {cast}, {before} wins; after {change}, {after}"
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,12 @@ def check_axioms(rule: Rule, voters: int = MAX_VOTERS) -> Axioms:
     """Look for counter-examples in every election of up to so many voters."""
     if ways(voters, len(rankings(rule.candidates))) > MAX_ELECTIONS:
         raise TooLargeError(f"axioms: {rule.candidates} candidates have too many elections; ask with 3 candidates")
-    failures = not_monotone(rule, voters), not_canceling(rule, voters)
-    monotone, canceling = (HOLDS if failure is None else failure.text(rule) for failure in failures)
+    failure = not_canceling(rule, voters)
+    canceling = HOLDS if failure is None else failure.text(rule)
+    if not rule.is_single:  # the two others are about one winner, and outcomes are numbers of committees
+        return Axioms(UNKNOWN, canceling, UNKNOWN)
+    failure = not_monotone(rule, voters)
+    monotone = HOLDS if failure is None else failure.text(rule)
     return Axioms(monotone, canceling, HOLDS if share_held(rule, printed=False) == 1.0 else UNKNOWN)
 
 
@@ -105,7 +110,10 @@ def raised(vote: Ranking, candidate: int) -> list[Ranking]:
 
 
 def not_canceling(rule: Rule, most: int) -> CounterExample | None:
-    """One more of every ranking must not change the winner."""
+    """The first election in which one more of every ranking changes the winner; None proves nothing.
+
+    Elections of 1 to `most` voters, fewest voters first: users see this one. Ties are broken as the rule breaks them.
+    """
     votes = rankings(rule.candidates)
     adds = rule.statistics(votes)
     for voters in range(1, most + 1):
@@ -117,7 +125,10 @@ def not_canceling(rule: Rule, most: int) -> CounterExample | None:
 
 
 def not_monotone(rule: Rule, most: int) -> CounterExample | None:
-    """A winner who is raised must still win."""
+    """The first election in which a winner who is raised no longer wins; None proves nothing.
+
+    In the order of `not_canceling`. Only for rules whose winner is the number of a candidate (`Rule.is_single`).
+    """
     votes = rankings(rule.candidates)
     adds = rule.statistics(votes)
     for voters in range(1, most + 1):

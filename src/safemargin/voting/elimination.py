@@ -177,7 +177,10 @@ class Seconds:
 
 
 def _seconds(most: int, share: float) -> Seconds:
-    """Tables for up to `most` votes."""
+    """Binomial tables for 0 to `most` votes for the dropped candidate, of which each counts for another by `share`.
+
+    Columns go up to `most` + 1, a bar that nobody reaches: `least` is 0 there and `below` is 1.
+    """
     exactly = np.zeros((most + 1, most + 2))
     exactly[0, 0] = 1.0
     for count in range(1, most + 1):

@@ -181,7 +181,10 @@ def _own_rule(
 def _named_votes(
     held: Sequence[AnyBelief], ballots: Ballots | None, known: Mapping[Ranking, int]
 ) -> tuple[Ranking, ...]:
-    """The rankings that beliefs and votes name."""
+    """The votes of all beliefs read from files, of the votes cast and of those known, sorted, each once.
+
+    `()` if none names any, which `_own_rule` takes as all rankings.
+    """
     votes = {vote for item in held for vote in item.start.votes} | set(known)
     votes |= set() if ballots is None else set(ballots.counts)
     return tuple(sorted(votes))

@@ -4,10 +4,10 @@ Theorem 3 of the paper, for rules that are monotone, locally stable and cancelin
 
 - *stable*: no tie is at the believed shares. Delta is exp(-Theta(n)); the factor per voter is the divergence of the
   nearest tie (`crossings.py`, Sanov), and the proof's own exponent is far smaller (Lemma 6).
-- *unstable*: every ranking is equally likely. Delta is Theta(1 / sqrt(n)). With two candidates it is Theorem 2: the
-  share of one of them is the bar of a majority.
+- *unstable*: every ranking is equally likely, of a rule that `is_proved`. Delta is Theta(1 / sqrt(n)). With two
+  candidates it is Theorem 2: the share of one of them is the bar of a majority.
 - *uncovered*: the belief is at a tie, but not uniform. The paper omits this case. Delta is O(1 / sqrt(n)), and it may
-  fall faster, say where the two who tie cannot win.
+  fall faster, say where the two who tie cannot win. Or no tie was found, and then nothing is said of delta.
 
 The limit. For rules that add points and all rankings equally likely, sums are nearly normal. One vote decides between
 two candidates who tie, with all others below. With the variance s of the difference of their points in one vote,
@@ -44,7 +44,12 @@ MAX_VOTERS = 10**9
 
 
 def classify(election: Election) -> Stability:
-    """The class of a belief when the winner is published; known votes do not matter, being outnumbered in the end."""
+    """The class of a belief when the winner is published; known votes do not matter, being outnumbered in the end.
+
+    In this order: stable if no vote makes a difference; uncovered, and not bounded, if the search finds no tie (it may
+    miss some); stable if the belief lies on none; then unstable only where Theorem 2 (a majority, or two candidates) or
+    Theorem 3 (all rankings equally likely, and `rule.is_proved`) proves it, else uncovered.
+    """
     kinds, belief, rule = election.kinds, election.belief, election.rule
     if len(kinds) < 2:
         return Stability("stable", inf, "no vote makes a difference, so delta is 0")
