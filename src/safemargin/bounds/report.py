@@ -349,7 +349,7 @@ def _bar(row: CellEntry, exposure: Exposure, target: Target, end: float | None) 
 def cell_rows(exposure: Exposure, target: Target) -> list[dict[str, Any]]:
     """One flat row per cell and option, in the order they were computed.
 
-    All rows have the same columns: `attained`, which only some entries have, is left out, and `interval` becomes
+    All rows have the same columns: `attained`, which only some entries have, is omitted, and `interval` becomes
     `share_low` and `share_high`. An axis that is called like one of these columns gets `_group` after its name.
     """
     rows = []

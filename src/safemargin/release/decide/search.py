@@ -162,7 +162,7 @@ class _Search:
     def _shrink(self, choice: Choice) -> None:
         """Publish less of a choice, margin by margin, as long as it stays a conflict: small conflicts rule out more.
 
-        Margins that have least to do with the disclosed cell are reduced first: left out if possible, else published
+        Margins that have least to do with the disclosed cell are reduced first: omitted if possible, else published
         one version coarser. A choice that is proved a conflict at the start only ever shrinks to proved ones; of any
         other, whatever is not safe counts as a conflict. Every test counts against the budget. What is found stays in
         `judge`, and a trial that proves safe may become `best`.
