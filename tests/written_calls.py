@@ -8,7 +8,7 @@ from typing import Any
 
 import safemargin
 from safemargin.cli import FUNCTIONS
-from safemargin.core import SafemarginError
+from safemargin.core import SafemarginError, one_line
 from safemargin.swap.across import simulate_across
 from safemargin.swap.targeted import Targeting, simulate_targeted
 from safemargin.ui import Result
@@ -78,5 +78,5 @@ def answer(words: list[str]) -> tuple[int, str, str]:
         if out is not None:
             result.write(out)
     except SafemarginError as error:
-        return 2, "", f"safemargin: {error}\n"
+        return 2, "", f"safemargin: {one_line(str(error))}\n"
     return 0, json.dumps(result.to_json()) if as_json else result.to_text(width=120), ""

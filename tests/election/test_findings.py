@@ -45,7 +45,7 @@ FINDINGS: dict[int, tuple[str, tuple[str, ...]]] = {
         "an early or empty entry bricks the board",
         (
             "election:test_the_board_refuses_early_empty_and_foreign_entries",
-            "attacks:test_one_trustee_of_three_that_signs_nonsense_stops_nobody",
+            "attacks:test_one_trustee_of_four_that_signs_nonsense_stops_nobody",
         ),
     ),
     11: ("poison refuses whole batches", ("election:test_poison_in_a_batch_costs_nobody_else_anything",)),

@@ -113,7 +113,7 @@ def test_another_project_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="could not be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         demo.write_city(tmp_path / "file" / "city", people=PEOPLE)
 
 

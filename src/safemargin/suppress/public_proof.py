@@ -23,6 +23,7 @@ from safemargin.core import BoolArray, InputError, IntArray, Lattice, TooLargeEr
 from safemargin.suppress.feasibility import PatternBuilder
 from safemargin.suppress.linked import UNKNOWN, LinkedTables
 from safemargin.suppress.moves import MoveStore, PatternMoves, Problem
+from safemargin.suppress.order import sorted_labels
 from safemargin.suppress.pattern import Move, Pattern, people_documents, table_documents
 from safemargin.suppress.problem import build_problem
 
@@ -67,8 +68,10 @@ class PublicProof:
 
 def prove_in_public(pattern: Pattern) -> PublicProof | None:
     """A proof from what is printed; nothing if no table with the printed counts is found in time."""
-    if pattern.by_labels:
-        return None  # it lists labels and gaps in the order of the file, which may be that of suppressed counts
+    # It lists labels and gaps in the order of the file: there is none where that may be the order of suppressed counts,
+    # and is not that of the labels.
+    if any(sorted_labels(table, pattern.by_labels).trees != table.trees for table in pattern.tables.tables):
+        return None
     tables = as_printed(pattern)
     known = np.intersect1d(pattern.known, np.flatnonzero(tables.gaps))
     try:
