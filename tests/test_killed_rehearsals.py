@@ -33,7 +33,14 @@ def is_served(folder: Path) -> bool:
     """Whether a party serves: it has a log, or says so in its arguments."""
     if list(folder.glob("rehearsal/parties/logs/* serve.txt")):
         return True
-    return any(b"\0serve\0" in Path(f"/proc/{number}/cmdline").read_bytes() for number in processes_in(folder))
+    return any(b"\0serve\0" in _command_line(number) for number in processes_in(folder))
+
+
+def _command_line(number: int) -> bytes:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    except OSError:  # ended meanwhile
+        return b""
 
 
 @pytest.mark.parametrize(

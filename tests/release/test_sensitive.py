@@ -98,7 +98,7 @@ def test_the_check_notices_a_category_that_nothing_covers() -> None:
     for seed in range(14):
         place, target = with_sensitive(seed)
         with (
-            patch.object(deciding, "with_cover", lambda split, hidden: hidden),
+            patch.object(deciding, "add_complementary_suppression", lambda split, hidden: hidden),
             patch.object(Level, "never_contain", lambda level, cells: None),
         ):
             found += bool(narrow(place, target, "suppress"))

@@ -32,7 +32,9 @@ class ProcessFamily:
         reading, self._writing = os.pipe()  # one end is open as long as this process lives; children inherit neither
         null = subprocess.DEVNULL
         command = ["/bin/sh", "-c", "read -r _; kill -9 0"]
-        self._waiting = subprocess.Popen(command, stdin=reading, stdout=null, stderr=null, process_group=0)
+        self._waiting = subprocess.Popen(
+            command, stdin=reading, stdout=null, stderr=null, process_group=0, env=safe_environment()
+        )
         os.close(reading)
         self.group = self._waiting.pid
 

@@ -1,5 +1,6 @@
 """A session on a cluster of Spark: started, watched and ended; what goes wrong is one line."""
 
+import ast
 import os
 import re
 import shutil
@@ -199,9 +200,23 @@ def _send_code(context: Any) -> None:
     if not code.exists():
         with ZipFile(code, "w") as file:
             for source in sorted(package.rglob("*.py")):
-                file.write(source, source.relative_to(package.parent))
+                file.writestr(str(source.relative_to(package.parent)), _without_stub(source))
         context.addPyFile(str(code))
     sys.path[:] = before  # Spark would have this process import from there as well
+
+
+def _without_stub(source: Path) -> str:
+    """A file of code as workers load it: no stub is read from a zip file, so the names of a package are in the code."""
+    text, stub = source.read_text(encoding="utf-8"), source.with_suffix(".pyi")
+    if "attach_stub" not in text or source.name != "__init__.py":
+        return text
+    lines = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        names.setdefault(line.module or "", []).extend(alias.name for alias in line.names)
+    return text.replace("attach_stub(__name__, __file__)", f"attach_stub(__name__, submod_attrs={names!r})").replace(
+        "attach_stub", "attach"
+    )
 
 
 def _workers(spark: Any) -> int:
