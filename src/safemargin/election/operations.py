@@ -90,9 +90,9 @@ class Operations:
         part = len(board.of("ballots"))
         for earlier in range(part):  # where the board was full or away after the entry, its files are missing still
             named = self._ballot_files(earlier)
-            missing = [(kind, name) for kind, name in named if not (board.folder / kind / name).exists()]
-            if missing:
-                self._put_ballots(missing)
+            absent = [(kind, name) for kind, name in named if not (board.folder / kind / name).exists()]
+            if absent:
+                self._put_ballots(absent)
                 return f"ballots, part {earlier}"
         if part > 1:
             return NOTHING
