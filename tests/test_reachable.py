@@ -15,6 +15,7 @@ from safemargin.__main__ import MENU
 from safemargin.core import CallablePackage
 from safemargin.election.rehearsal import STARTER
 from safemargin.election.service import CLASSES
+from safemargin.io.office import STATISTICS_READER
 from safemargin.web.workbench import SERVER
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -32,6 +33,7 @@ ENTRANCES = [
     MENU,
     SERVER,
     STARTER,
+    STATISTICS_READER,
     "safemargin.checker_intervals",  # which `checker_tables` finds beside itself, whatever both are called
     *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
     *(space.__name__ for space in SPACES),

@@ -1,6 +1,7 @@
 """The HTTP interfaces: described by OpenAPI, tried with schemathesis, and silent about everything."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -18,8 +19,9 @@ from starlette.testclient import TestClient
 from election_world import ESCROW, PLAN, World
 from safemargin import election
 from safemargin.core import InputError, OutputError
-from safemargin.election.client import ask_over_http
-from safemargin.election.keys import operator_bytes
+from safemargin.election.board import Head
+from safemargin.election.client import Connection, ask_over_http, witness
+from safemargin.election.keys import canonical, operator_bytes
 from safemargin.election.manifests import KnownElection
 from safemargin.election.service import ANSWER_SIZE, Service, make_app, open_role, openapi
 from safemargin.election.setup import parse_plan
@@ -173,6 +175,28 @@ def test_a_party_that_is_away_is_named(world: World) -> None:
     away = KnownElection.parse(json.dumps({**world.election.manifest.model_dump(), "parties": parties}).encode())
     with ask_over_http(away, None, 0.0) as ask, pytest.raises(InputError, match="box does not answer"):
         ask("box", "post", b"")
+
+
+def test_a_fork_is_noticed_by_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer to strangers has no words: its status says that this was no absence."""
+    world = World(tmp_path).begin()
+    parties = [{**party.model_dump(), "address": "https://127.0.0.1:9"} for party in world.election.manifest.parties]
+    served = KnownElection.parse(json.dumps({**world.election.manifest.model_dump(), "parties": parties}).encode())
+    size = len(world.board.contents)
+    other = Head(size + 1, bytes(32), {})
+    world.role("issuer-1").store("heads").add({other.size.to_bytes(8, "big"): canonical(other.document())})
+    with contextlib.ExitStack() as stack:
+        clients = {name: stack.enter_context(TestClient(make_app(role))) for name, role in world.roles.items()}
+        monkeypatch.setattr(
+            Connection,
+            "_post",
+            lambda self, party, path, body, headers: clients[party.name].post(path, content=body, headers=headers),
+        )
+        ask = stack.enter_context(ask_over_http(served, None, 0.0))
+        witness(served, ask)  # the board is shorter than what issuer-1 signed: two of three are enough
+        ask("board", "append", world.role("collector").run("announce"))
+        with pytest.raises(InputError, match="issuer-1 signed another log than board shows: the board was forked"):
+            witness(served, ask)
 
 
 def test_a_step_on_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

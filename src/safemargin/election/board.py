@@ -20,6 +20,7 @@ from safemargin.election.entries import AUTHORS, body_fault, order_fault, subjec
 from safemargin.election.keys import canonical, parse, unhex
 from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
+from safemargin.election.role import ConflictError
 from safemargin.election.secret import Secret
 from safemargin.io import read_bytes
 from safemargin.parties.files import take_lock
@@ -271,10 +272,6 @@ def check_proof(election: KnownElection, stated: Mapping[str, Any], type_: str) 
     return entry
 
 
-FORKED = "the board was forked"
-"""Ends the refusal of a witness that saw another log: nobody goes on from there."""
-
-
 class BoardWitness:
     """What an issuer remembers of the board: it signs a head only if it continues the last one."""
 
@@ -282,7 +279,7 @@ class BoardWitness:
         self.election, self.secret = election, secret
 
     def sign(self, last: Head | None, stated: Mapping[str, Any]) -> tuple[Head, str]:
-        """The new head and the witness's signature; a fork is refused."""
+        """The new head and the witness's signature; a fork is a conflict, which nobody takes for absence."""
         head = read_head(stated.get("head"))
         path = stated.get("path")
         board = self.election.only("board").name
@@ -292,5 +289,5 @@ class BoardWitness:
             raise InputError("the head is older than the last one that this witness signed")
         steps: Sequence[bytes] = [unhex(node, 32) for node in path]
         if last is not None and not is_continued(last.size, last.root, head.size, head.root, steps):
-            raise InputError(f"the head does not continue the log that this witness signed: {FORKED}")
+            raise ConflictError("the head does not continue the log that this witness signed: the board was forked")
         return head, sign_head(self.election, self.secret.signing, self.secret.name, head)

@@ -13,7 +13,7 @@ NOT_SHOWN = (
     "That the issuers did not make tokens for people who never enrolled; the counts of the register bound them.",
     "That a merge or a suppression was necessary: the trustees attest it by their signatures.",
     "That the trustees did not decrypt more among themselves: as many as decrypt can read every ballot.",
-    "That nobody knows who skipped a dimension: who knows all of them subtracts its table from the total.",
+    "That answers of people who are known to have skipped a dimension stay hidden: the total less its table is theirs.",
     "That box and collector did not put together where a ballot came from.",
 )
 """What no reader of a board can see; the report names it."""

@@ -14,10 +14,11 @@ from urllib.parse import quote
 import httpx2
 
 from safemargin.core import InputError
-from safemargin.election.board import FORKED, Board
+from safemargin.election.board import Board
 from safemargin.election.board_verification import is_pinned
 from safemargin.election.keys import canonical, new_seed, operator_bytes, parse
 from safemargin.election.manifests import Dimension, KnownElection, Party
+from safemargin.election.role import ConflictError
 from safemargin.election.secret import Secret
 from safemargin.election.voter import Wallet
 from safemargin.election.wording import PersonError
@@ -102,7 +103,8 @@ class Connection:
             if self.secret is None and (step, answer.status_code) in SENTENCES:
                 raise PersonError(SENTENCES[step, answer.status_code])
             stated = parse(answer.content)
-            raise InputError(f"{name}: {step}: {stated.get('detail', stated.get('title', answer.status_code))}")
+            kind = ConflictError if answer.status_code == 409 else InputError
+            raise kind(f"{name}: {step}: {stated.get('detail', stated.get('title', answer.status_code))}")
         return bytes(answer.content)
 
     def close(self) -> None:
@@ -206,9 +208,9 @@ def witness(election: KnownElection, ask: Ask) -> None:
             last = parse(ask(issuer, "witness", b""))["last"]
             extension = ask(board, "extension", canonical({"old": last}))
             ask(board, "cosign", ask(issuer, "witness", extension))
-        except InputError as error:
-            if str(error).endswith(FORKED):  # no absence, and no majority makes up for it
-                raise InputError(f"{issuer}: {error}") from None
+        except ConflictError:  # no absence, and no majority makes up for it
+            raise InputError(f"{issuer} signed another log than {board} shows: the board was forked") from None
+        except InputError:
             absent.append(issuer)
     if 2 * len(absent) >= len(issuers):
         raise InputError(f"the head of the board is not witnessed: {', '.join(absent)} refused or are away")

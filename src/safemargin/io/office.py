@@ -9,15 +9,17 @@ from itertools import islice
 from pathlib import Path
 
 from safemargin.core import InputError, TooLargeError, python_command, safe_environment
-from safemargin.io import statistics_file
 from safemargin.io.duck import DuckSource, open_columns
 from safemargin.io.files import UTF8, csv_records
+from safemargin.io.plain import TOO_LARGE
 from safemargin.io.px import read_px
 from safemargin.io.rows import PROTECTION, VALUE
 from safemargin.io.workbook import cell_text, check_workbook, excel_library, unreadable
 
 MOST_HELD = 50_000_000
 """Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""
+STATISTICS_READER = "safemargin.io.statistics_file"
+"""The program that reads SPSS and Stata files."""
 
 
 def open_encoded(path: Path, encoding: str) -> DuckSource:
@@ -113,9 +115,9 @@ def _statistics(path: Path, reader: str, kind: str) -> DuckSource:
     """
     if find_spec("pyreadstat") is None:
         raise _not_installed(path, "pyreadstat", "stats")
-    command = python_command("-m", statistics_file.__name__, reader, str(path.resolve()), str(MOST_HELD))
+    command = python_command("-m", STATISTICS_READER, reader, str(path.resolve()), str(MOST_HELD))
     ran = subprocess.run(command, env=safe_environment(), capture_output=True, check=False)
-    if ran.returncode == statistics_file.TOO_LARGE:
+    if ran.returncode == TOO_LARGE:
         raise TooLargeError(f"{path}: has more than {MOST_HELD:,} values; save it as UTF-8 CSV or Parquet")
     if ran.returncode != 0:
         said = ran.stderr.decode(errors="replace").strip().splitlines()

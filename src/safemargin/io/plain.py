@@ -1,9 +1,11 @@
-"""Values as the texts that a CSV file would hold."""
+"""Values as the texts that a CSV file would hold, and how a program that reads them says that there are too many."""
 
 import math
 
 EXACT_FLOATS = 2**53
 """Below this, a float is the whole number that it looks like."""
+TOO_LARGE = 3
+"""The exit code of such a program where a file has more values than are held."""
 
 
 def plain_text(value: object) -> str | None:

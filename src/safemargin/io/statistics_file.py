@@ -9,10 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from safemargin.io.plain import plain_text
-
-TOO_LARGE = 3
-"""The exit code where a file has more values than are held."""
+from safemargin.io.plain import TOO_LARGE, plain_text
 
 
 def main(reader: str, path: str, most: int) -> None:
