@@ -26,11 +26,11 @@ from cases import Town
 from safemargin.core import Limits, Secrets, Table, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.decide.protect import by_size
-from safemargin.release.decide.rule import Candidate, ReleaseRule
-from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Plan, Wanted
 from safemargin.release.publish import publish
+from safemargin.release.rule.candidates import Candidate, ReleaseRule
+from safemargin.release.rule.protect import by_size
+from safemargin.release.rule.split import unmerged_split
 
 Cells = dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]]
 """Profiles (by number) of every cell, by its axes and categories."""

@@ -16,9 +16,9 @@ from safemargin.core import Limits, Table, Target, label, onlooker_with_roll
 from safemargin.release.decide.crossed import Version, crossed_version, with_cells_suppressed
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Action, Wanted
 from safemargin.release.publish import publish
+from safemargin.release.rule.split import unmerged_split
 
 TARGET = Target(beta=0.1, kappa=4, tau=1, guard=0.02)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from safemargin.core import Axis, Group, Hierarchy, Target
-from safemargin.release.decide import coarsen as coarsening
-from safemargin.release.decide.coarsen import Coarsening, Merging, coarsen
+from safemargin.release.rule import coarsen as coarsening
+from safemargin.release.rule.coarsen import Coarsening, Merging, coarsen
 
 pytestmark = pytest.mark.full
 

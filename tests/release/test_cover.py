@@ -3,8 +3,8 @@
 import numpy as np
 
 from safemargin.core import Axis, Hierarchy, Limits, Target
-from safemargin.release.decide.protect import AxisCoarsening
-from safemargin.release.decide.split import AxisPartition, blocks
+from safemargin.release.rule.protect import AxisCoarsening
+from safemargin.release.rule.split import AxisPartition, blocks
 
 AREAS = {"q0": "north", "q1": "north", "q2": "south", "q3": "south"}
 

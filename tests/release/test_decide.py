@@ -13,9 +13,9 @@ from evidence import seeds
 from safemargin.audit.attack import attack as run_attacks
 from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import PROTECTIONS, decide
-from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
+from safemargin.release.rule.lot import RandomisedSelection
 
 pytestmark = pytest.mark.full
 

@@ -9,8 +9,8 @@ from cases import Town
 from reruns import limits_by_hand, run, with_votes
 from safemargin.core import Limits, Target
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.hide import explanations, suppressed
 from safemargin.release.plan import Action
+from safemargin.release.rule.hide import explanations, suppressed
 
 
 def one_axis(people: list[int], yes: list[int]) -> Town:

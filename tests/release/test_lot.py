@@ -11,9 +11,9 @@ from cases import Town
 from safemargin.core import Axis, Group, Hierarchy, InputError, Limits, Target
 from safemargin.guarantees.noise import choice_epsilon, is_vacuous, noise_budget, partnered
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.lot import RandomisedSelection, drawn, room, units
-from safemargin.release.decide.split import AxisPartition
 from safemargin.release.plan import Action
+from safemargin.release.rule.lot import RandomisedSelection, drawn, room, units
+from safemargin.release.rule.split import AxisPartition
 
 EPSILON = 0.7
 SIZES = (4, 4, 3, 3)

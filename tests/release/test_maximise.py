@@ -17,9 +17,9 @@ from safemargin.release.decide.crossed import Version, crossed_version, versions
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.search import within
-from safemargin.release.decide.split import unmerged_split
 from safemargin.release.plan import Action, Plan, Wanted, wanted_margins
 from safemargin.release.publish import publish
+from safemargin.release.rule.split import unmerged_split
 
 MORE = 1e-6
 

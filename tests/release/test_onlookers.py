@@ -14,9 +14,9 @@ from safemargin import Release, release
 from safemargin.core import Axis, Inconsistency, InputError, Schema, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.rule import Candidate
-from safemargin.release.decide.split import unmerged_split
 from safemargin.release.publish import publish
+from safemargin.release.rule.candidates import Candidate
+from safemargin.release.rule.split import unmerged_split
 
 pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 

@@ -14,7 +14,7 @@ from safemargin import Draft
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core import OutputError
 from safemargin.release import attacks, witnesses
-from safemargin.release.decide.lot import RandomisedSelection
+from safemargin.release.rule.lot import RandomisedSelection
 
 pytestmark = pytest.mark.full
 

@@ -7,7 +7,7 @@ import numpy as np
 from safemargin.bounds import Exposed
 from safemargin.core import Axis, Inconsistency, Schema, Table, Tally, frozen
 from safemargin.release.decide.readings import readings
-from safemargin.release.decide.split import unmerged_split
+from safemargin.release.rule.split import unmerged_split
 
 GROUPS, EACH, SIZE = 9, 10, 30
 NAMES = tuple(f"g{number}" for number in range(GROUPS))

@@ -13,8 +13,8 @@ from question_reruns import attacked_battery, random_battery
 from reruns import attacked, attacked_crossed, random_city, random_secrets, run, unguarded, with_votes, witnesses
 from safemargin.core import Target, onlooker_with_roll
 from safemargin.release.decide.decide import decided
-from safemargin.release.decide.hide import dealt
 from safemargin.release.decide.rerun import ExplanationSearch
+from safemargin.release.rule.hide import dealt
 
 pytestmark = pytest.mark.full
 

@@ -10,9 +10,9 @@ import pytest
 from safemargin import Target, release
 from safemargin.core import Axis, Inconsistency, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.rule import Candidate
-from safemargin.release.decide.split import unmerged_split
 from safemargin.release.project import Project
+from safemargin.release.rule.candidates import Candidate
+from safemargin.release.rule.split import unmerged_split
 
 pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 

@@ -10,9 +10,9 @@ from safemargin import checker
 from safemargin.bounds import System, WitnessCoverage, build_system, further_tables
 from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
 from safemargin.release.decide.possible_tables import only_table
-from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Plan
 from safemargin.release.project import Project
+from safemargin.release.rule.split import slack_of
 from safemargin.release.witnesses import (
     EARLIER,
     FACTS,

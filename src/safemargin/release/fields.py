@@ -12,9 +12,9 @@ from typing import Any
 from safemargin import checker
 from safemargin.bounds import TOGETHER
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, Target, label
-from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Certificate
 from safemargin.release.posterior import stated_posterior
+from safemargin.release.rule.split import slack_of
 
 Fields = dict[str, Any]
 

@@ -41,10 +41,10 @@ from safemargin.guarantees import (
     one_count_suffices,
     rounded_up,
 )
-from safemargin.release.decide.lot import rooms, units
-from safemargin.release.decide.protect import sensitive_groups
-from safemargin.release.decide.split import AxisPartition, covers_everybody, slack_of, unmerged_split
 from safemargin.release.plan import Action, Decision, Plan
+from safemargin.release.rule.lot import rooms, units
+from safemargin.release.rule.protect import sensitive_groups
+from safemargin.release.rule.split import AxisPartition, covers_everybody, slack_of, unmerged_split
 
 TOO_MUCH = "its noised counts would say too much"
 """Why an axis is omitted that is above `posterior_max`."""

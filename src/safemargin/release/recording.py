@@ -23,9 +23,9 @@ from safemargin.core import (
 )
 from safemargin.history.chain import Chain
 from safemargin.history.entries import Entry, Person, budget, recommended_kappa, roll_of, same_wave
-from safemargin.release.decide.split import slack_of
 from safemargin.release.plan import Plan
 from safemargin.release.project import LedgerSection, Project
+from safemargin.release.rule.split import slack_of
 from safemargin.ui import Document
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from safemargin.core import BoolArray, FloatArray, IntArray, PublishedTable
 from safemargin.guarantees import GroupBelief, chances_outside, one_count_suffices
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
-from safemargin.release.decide.split import AxisPartition, covers_everybody
+from safemargin.release.rule.split import AxisPartition, covers_everybody
 
 
 def largest_posterior(case: Case, method: PublishingMethod, tables: Tables) -> float:

@@ -41,11 +41,11 @@ from safemargin.release.compare.methods import (
     untouched,
 )
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.split import covers_everybody
 from safemargin.release.fields import certificate_fields
 from safemargin.release.inputs import project_of, read_inputs
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
+from safemargin.release.rule.split import covers_everybody
 
 WAYS = ("auto", "merge", "noise")
 

@@ -46,7 +46,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables, noised
-from safemargin.release.decide.split import covers_everybody
+from safemargin.release.rule.split import covers_everybody
 
 LARGEST = 4_000_000
 """Chances that are computed at once."""

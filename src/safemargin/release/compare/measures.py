@@ -9,7 +9,7 @@ from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
 from safemargin.release.compare.comparison import Binding, CountWithInterval, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.methods import Case, PublishingMethod, Tables
-from safemargin.release.decide.split import AxisPartition, irregular
+from safemargin.release.rule.split import AxisPartition, irregular
 
 
 def people_in(findings: Iterable[Finding], table: Table) -> int:

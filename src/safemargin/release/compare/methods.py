@@ -26,8 +26,8 @@ from safemargin.core import (
     numpy_generator,
 )
 from safemargin.guarantees import noise_likelihood
-from safemargin.release.decide.protect import by_size
-from safemargin.release.decide.split import AxisPartition, covers_everybody, population, unmerged_split
+from safemargin.release.rule.protect import by_size
+from safemargin.release.rule.split import AxisPartition, covers_everybody, population, unmerged_split
 from safemargin.samplers import SIMULATED, Geometric, PTable, noise_of, reference_ptable, request, simulated_keys
 
 Tables = tuple[PublishedTable, ...]

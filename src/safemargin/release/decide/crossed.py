@@ -32,8 +32,8 @@ import numpy as np
 
 from safemargin.bounds import Exposed, Proof, hull, suspects
 from safemargin.core import JOINER, BoolArray, Group, IntArray, Limits, PublishedTable, Table, label, printed
-from safemargin.release.decide.hide import is_regular, next_cover
-from safemargin.release.decide.split import AxisPartition
+from safemargin.release.rule.hide import is_regular, next_cover
+from safemargin.release.rule.split import AxisPartition
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe.
 
 Objects
-    rule        everything that decides except the answers: roll, limits, onlookers, trees of blocks (`rule.py`)
+    rule        everything that decides except the answers: roll, limits, onlookers, trees of blocks (`release/rule`)
     candidate   how every axis would be published: a cut through its tree
     proof       whether a candidate is safe against every onlooker (`judge.py`, `bounds.certify`)
     plan        the decision about every group, the certificate, and the alternatives that were rejected
@@ -23,7 +23,7 @@ Invariants
     * What is not decided counts as disclosed: a release needs a proof, not the absence of a refutation.
     * No step looks at more than the release before it and what is public, except for the proof of the true table.
     * A plan is never weakened to publish more. Steps only merge, suppress or omit.
-    * Randomness enters only where groups are noised (`lot.py`); everything else is a function of its arguments.
+    * Randomness enters only where groups are noised (`rule/lot.py`); everything else is a function of its arguments.
 """
 
 from collections.abc import Sequence
@@ -47,33 +47,12 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, exchange_sensitivity
-from safemargin.release.decide.earlier import remembered
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.lot import RandomisedSelection
 from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
-from safemargin.release.decide.protect import (
-    AxisCoarsening,
-    add_complementary_suppression,
-    by_size,
-    hidden_by_roll,
-    kinds_of,
-    sensitive_groups,
-    suppresses_single,
-)
 from safemargin.release.decide.rerun import (
     ExplanationSearch,
     next_candidate,
     plainly_exposed,
-)
-from safemargin.release.decide.rule import Candidate, ReleaseRule, join
-from safemargin.release.decide.split import (
-    AxisPartition,
-    covers_everybody,
-    group_codes,
-    irregular,
-    population,
-    slack_of,
-    unmerged_split,
 )
 from safemargin.release.decide.statements import (
     axis_guarantee,
@@ -84,6 +63,27 @@ from safemargin.release.decide.statements import (
     refusal_of,
 )
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
+from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
+from safemargin.release.rule.earlier import remembered
+from safemargin.release.rule.lot import RandomisedSelection
+from safemargin.release.rule.protect import (
+    AxisCoarsening,
+    add_complementary_suppression,
+    by_size,
+    hidden_by_roll,
+    kinds_of,
+    sensitive_groups,
+    suppresses_single,
+)
+from safemargin.release.rule.split import (
+    AxisPartition,
+    covers_everybody,
+    group_codes,
+    irregular,
+    population,
+    slack_of,
+    unmerged_split,
+)
 from safemargin.release.witnesses import listed_tables
 
 PROTECTIONS = "auto", "merge", "noise", "suppress"

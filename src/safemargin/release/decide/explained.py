@@ -19,11 +19,11 @@ import numpy as np
 from safemargin.bounds import Proof, build_system
 from safemargin.core import IntArray, Progress, Tally
 from safemargin.release.decide.decide import ProofResult, prove_with_reasons
-from safemargin.release.decide.hide import dealt
 from safemargin.release.decide.possible_tables import only_table, votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
-from safemargin.release.decide.rule import Candidate, ReleaseRule
-from safemargin.release.decide.split import AxisPartition, GroupBlock
+from safemargin.release.rule.candidates import Candidate, ReleaseRule
+from safemargin.release.rule.hide import dealt
+from safemargin.release.rule.split import AxisPartition, GroupBlock
 from safemargin.release.witnesses import listed_tables
 
 if TYPE_CHECKING:

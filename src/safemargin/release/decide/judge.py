@@ -58,9 +58,9 @@ from safemargin.core import (
     protected_margin,
 )
 from safemargin.release.decide.readings import readings, shown_counts, shown_groups
-from safemargin.release.decide.rule import Candidate, join
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import AxisPartition, population, slack_of
+from safemargin.release.rule.candidates import Candidate, join
+from safemargin.release.rule.split import AxisPartition, population, slack_of
 
 READINGS = "readings of totals that disagree"
 """What the certificate calls the number of ways in which sealed totals were reconciled."""

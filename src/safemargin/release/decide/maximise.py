@@ -26,13 +26,13 @@ import numpy as np
 from safemargin.bounds import Exposed, Proof
 from safemargin.core import SIGN, InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
 from safemargin.release.decide.crossed import Prove, Version, crossed_version, versions, with_cells_suppressed
-from safemargin.release.decide.earlier import earlier_words
 from safemargin.release.decide.judge import SafetyOracle
-from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.search import TABLES_STEP, Choice, Margin, maximal
-from safemargin.release.decide.split import AxisPartition, population, unmerged_split
 from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
+from safemargin.release.rule.candidates import Candidate
+from safemargin.release.rule.earlier import earlier_words
+from safemargin.release.rule.split import AxisPartition, population, unmerged_split
 from safemargin.ui import plural
 
 __all__ = ["maximise", "withdraw_margins"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from safemargin.bounds import System, propagate, some_table
 from safemargin.core import IntArray, Table, Tally
-from safemargin.release.decide.split import unmerged_split
+from safemargin.release.rule.split import unmerged_split
 
 
 def any_table(system: System) -> list[IntArray]:

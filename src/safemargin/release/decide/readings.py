@@ -26,7 +26,7 @@ import numpy as np
 
 from safemargin.bounds import Exposed
 from safemargin.core import Group, Inconsistency, IntArray, Table, Tally, frozen, label
-from safemargin.release.decide.split import AxisPartition, unmerged_split
+from safemargin.release.rule.split import AxisPartition, unmerged_split
 
 MOST_READINGS = 400
 """Readings of totals that disagree; more are not certified, which makes the search merge on."""

@@ -53,9 +53,9 @@ from safemargin.core import (
     merged_margin,
     no_progress,
 )
-from safemargin.release.decide.hide import dealt, explanations
-from safemargin.release.decide.rule import Candidate, ReleaseRule, join
-from safemargin.release.decide.split import AxisPartition, GroupBlock, group_codes
+from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
+from safemargin.release.rule.hide import dealt, explanations
+from safemargin.release.rule.split import AxisPartition, GroupBlock, group_codes
 
 STEP = "deciding"
 """What progress calls this work."""

@@ -33,12 +33,16 @@ import numpy as np
 
 from safemargin.bounds import Exposed, Proof
 from safemargin.core import JOINER, BoolArray, Group, IntArray, Limits, Onlooker, Progress, Table, Target, no_progress
-from safemargin.release.decide.coarsen import Merging, coarsen
 from safemargin.release.decide.decide import PROTECTIONS, WITHOUT, ProofResult, by_reach, plan_of, search
 from safemargin.release.decide.explained import explained
 from safemargin.release.decide.judge import prove_counts
-from safemargin.release.decide.lot import RandomisedSelection
-from safemargin.release.decide.protect import (
+from safemargin.release.decide.rerun import STEP, plainly_exposed
+from safemargin.release.decide.statements import refusal_of
+from safemargin.release.plan import Plan, Refusal
+from safemargin.release.rule.candidates import SMALL_STEPS, Candidate, ReleaseRule
+from safemargin.release.rule.coarsen import Merging, coarsen
+from safemargin.release.rule.lot import RandomisedSelection
+from safemargin.release.rule.protect import (
     SMALL,
     AxisCoarsening,
     Forced,
@@ -48,11 +52,7 @@ from safemargin.release.decide.protect import (
     sensitive_groups,
     suppresses_single,
 )
-from safemargin.release.decide.rerun import STEP, plainly_exposed
-from safemargin.release.decide.rule import SMALL_STEPS, Candidate, ReleaseRule
-from safemargin.release.decide.split import AxisPartition, population, unmerged_split
-from safemargin.release.decide.statements import refusal_of
-from safemargin.release.plan import Plan, Refusal
+from safemargin.release.rule.split import AxisPartition, population, unmerged_split
 
 MANY_QUESTIONS = 5
 """Questions from which on `auto` suppresses single groups of each: some question nearly always needs a merge, which all

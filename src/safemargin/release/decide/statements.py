@@ -12,8 +12,8 @@ from dataclasses import replace
 from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
 from safemargin.guarantees import NoiseBudget, exchange_sensitivity, noise_budget, one_count_suffices, partnered
-from safemargin.release.decide.split import AxisPartition, covers_everybody, population
 from safemargin.release.plan import Certificate, Refusal
+from safemargin.release.rule.split import AxisPartition, covers_everybody, population
 
 ALONE = "It guarantees nothing to somebody who has nobody to exchange with so."
 

@@ -32,9 +32,9 @@ from types import MappingProxyType
 import numpy as np
 
 from safemargin.core import Group, IntArray, Limits, Table, group_sums
-from safemargin.release.decide.coarsen import Merging, coarsen
-from safemargin.release.decide.hide import is_regular, next_cover, suppressed
-from safemargin.release.decide.split import SENSITIVE, AxisPartition, GroupBlock, blocks, group_codes
+from safemargin.release.rule.coarsen import Merging, coarsen
+from safemargin.release.rule.hide import is_regular, next_cover, suppressed
+from safemargin.release.rule.split import SENSITIVE, AxisPartition, GroupBlock, blocks, group_codes
 
 Forced = Mapping[Group, str]
 """Blocks of an axis that are published as one although smaller ones are regular, each with the reason."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from safemargin.bounds import CountedGroups, Exposed, Side, differences, refuted_by_totals, sides_of_totals, totals_of
 from safemargin.core import Limits, Past, PublishedTable
-from safemargin.release.decide.split import AxisPartition
+from safemargin.release.rule.split import AxisPartition
 
 
 def by_subtraction(

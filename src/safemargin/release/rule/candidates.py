@@ -20,7 +20,7 @@ Invariants
     * The lot of noised groups is drawn once per rule. A second draw would let a search prefer a lucky one.
     * Blocks of one tree are nested, so cutting further up always leaves fewer groups: the search ends.
 
-Without tables of several axes it reads single axes only; those come on top (`maximise.py`).
+Without tables of several axes it reads single axes only; those come on top (`decide/maximise.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,13 +44,13 @@ from safemargin.core import (
     protected_margin,
 )
 from safemargin.guarantees import is_vacuous
-from safemargin.release.decide.earlier import by_subtraction, earlier_words
-from safemargin.release.decide.lot import RandomisedSelection, by_lot
-from safemargin.release.decide.protect import (
+from safemargin.release.rule.earlier import by_subtraction, earlier_words
+from safemargin.release.rule.lot import RandomisedSelection, by_lot
+from safemargin.release.rule.protect import (
     AxisCoarsening,
     Forced,
 )
-from safemargin.release.decide.split import AxisPartition, slack_of
+from safemargin.release.rule.split import AxisPartition, slack_of
 
 SMALL_STEPS = 12
 """Steps to the next larger block before whole axes are omitted."""

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import Group, IntArray, Limits, label
-from safemargin.release.decide.split import SENSITIVE, AxisPartition, GroupBlock, blocks
+from safemargin.release.rule.split import SENSITIVE, AxisPartition, GroupBlock, blocks
 from safemargin.samplers import Geometric
 
 LOT = "drawn by lot, so that nobody can infer which groups needed noise"
