@@ -55,7 +55,7 @@ def test_true_and_forged(tmp_path: Path) -> None:
     seeds, fields = (range(SHIFT, SHIFT + 45), 40) if EVERYTHING else (range(2), 8)
     true = [one for seed in seeds for one in kinds.true_ones(tmp_path, range(seed, seed + 1))]
     seen, wrong, rng = Counter[tuple[str, str]](), list[object](), random.Random(1)
-    told = [(one, one.check()) for one in true]
+    pairs = [(one, one.check()) for one in true]
     for one in true:
         answers = {one.check().outcome, whole_program(one, tmp_path / "w"), third(one)}
         seen[one.kind, one.outcome] += 1
@@ -76,9 +76,9 @@ def test_true_and_forged(tmp_path: Path) -> None:
             if not right or other or found.outcome != page:
                 wrong.append((forged.name, forged.outcome, found.outcome, found.failures, program, page))
             seen["forged", found.outcome] += 1
-            told.append((forged, found))
-    said = twins([case for case, _ in told], beside=True)
-    for (case, own), other in zip(told, said, strict=True):
+            pairs.append((forged, found))
+    said = twins([case for case, _ in pairs], beside=True)
+    for (case, own), other in zip(pairs, said, strict=True):
         same = own.outcome == other["outcome"]
         if same and not own.failures:
             same = all(getattr(own, name) == other[name] for name in SAID)
