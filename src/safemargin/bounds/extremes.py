@@ -197,7 +197,7 @@ def _by_exchanges(
 ) -> list[IntArray | None]:
     """Integer tables over all axes as near to either end as exchanges of answers lead from `start`.
 
-    Returns the lowest and the highest table that were met on the way, each checked by addition; the start itself if no
+    Returns the lowest and the highest table that were met so far, each checked by addition; the start itself if no
     exchange improves on it, and nothing if there is no start. Exchanges lean towards the end (`EFFORT.tilt`).
     """
     if start is None or not (rounder := Rounder(system)).possible:

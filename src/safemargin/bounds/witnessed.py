@@ -93,7 +93,7 @@ class Cells:
         np.maximum(self.most, values, out=self.most)
 
     def missing(self, cell: int | slice = slice(None)) -> BoolArray:
-        """Per secret, and per cell if it is a slice, what is not shown: the negation of the statement of this module."""
+        """Per secret, and per cell if it is a slice, what is not shown: what the statement above denies."""
         least, most, limit = self.least[cell], self.most[cell], self.limit[cell]
         large, near, sensitive = self.large[cell], self.near[cell], self.sensitive[cell]
         if isinstance(cell, slice):
