@@ -331,7 +331,9 @@ def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
 
 
 def _modulo(value: Fraction, prime: int) -> int:
-    """A fraction modulo a prime that does not divide its denominator: -1/24 is 2 modulo 7, as 24 * 2 is 48, one less than 49.
+    """A fraction modulo a prime that does not divide its denominator.
+
+    With 7, -1/24 is 2, as 24 * 2 is 48, one less than 49:
 
     >>> _modulo(Fraction(-1, 24), 7)
     2

@@ -49,7 +49,7 @@ def read_public(
 
     Also how every table was read that is not a `PublishedTable` already, rolls, facts and earlier ones included:
     callers pass on every doubt in it, since a doubtful reading is never an all-clear. `by` names the axes, `skip` the
-    rows to leave out (`COLUMN=VALUE`), `hierarchy` files of areas; `reading` holds the rarer choices of how a file is
+    rows to omit (`COLUMN=VALUE`), `hierarchy` files of areas; `reading` holds the rarer choices of how a file is
     read.
     """
     listed = _listed(tables)
