@@ -16,8 +16,9 @@ What callers may rely on
 
 Example
     In the running example each of four counts may rise by 2 above a table of twos, and all may at once, since the 12
-    people of each row leave 8 to spare. Raised by 7, two of them would take 14 of the 16 that the total spares, which is
-    more than half:
+    people of each row leave 8 to spare. Raised by 7, two of them would take 14 of the 16 that the total spares: more
+    than half.
+
     >>> from safemargin.bounds.build import build_system
     >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
     >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
