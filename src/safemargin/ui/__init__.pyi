@@ -136,6 +136,7 @@ from .results import (
     Downloads as Downloads,
     Protection as Protection,
     ResultBar as ResultBar,
+    SelfCheck as SelfCheck,
     Strip as Strip,
 )
 from .terminal import show_report as show_report
