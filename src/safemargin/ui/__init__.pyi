@@ -1,4 +1,5 @@
 from .blocks import (
+    CHECK as CHECK,
     MOST_ROWS as MOST_ROWS,
     SCHEMA as SCHEMA,
     UNNAMED_COUNT as UNNAMED_COUNT,
@@ -136,7 +137,6 @@ from .results import (
     Downloads as Downloads,
     Protection as Protection,
     ResultBar as ResultBar,
-    SelfCheck as SelfCheck,
     Strip as Strip,
 )
 from .terminal import show_report as show_report

@@ -322,6 +322,10 @@ class Report:
         self.title, self.parts, self.banner, self.kicker = title, parts, banner, kicker
 
 
+CHECK = Section("Check it yourself", SelfCheck(), anchor="check")
+"""The form in which a page checks files, as the pages that have it show it."""
+
+
 def blocks(parts: Iterable[Part]) -> list[Block]:
     """The blocks, with texts as paragraphs; empty texts and tables, lists without items, are dropped.
 

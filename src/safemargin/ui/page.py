@@ -63,9 +63,9 @@ STYLES = (
 MARKS = {"sound": "✓", "partly": "?", "unsound": "✕"}
 
 
-def render_report(report: Report) -> str:
-    """The page of a report; it has a script only where something sorts, filters or checks."""
-    lead, parts = _lead(report.parts)
+def render_report(report: Report, *more: Part) -> str:
+    """The page of a report, with `more` at its end; it has a script only where something sorts, filters or checks."""
+    lead, parts = _lead([*report.parts, *more])
     return page_of(report, render_blocks(parts, 2), lead=lead)
 
 

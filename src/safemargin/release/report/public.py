@@ -9,6 +9,7 @@ from safemargin.io import rows_of
 from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.release.report.groups import Orders
 from safemargin.ui import (
+    CHECK,
     CountCell,
     CountRow,
     CountTable,
@@ -24,7 +25,6 @@ from safemargin.ui import (
     Report,
     ResultBar,
     Section,
-    SelfCheck,
     Strip,
     band_label,
     crosstab,
@@ -79,7 +79,7 @@ def public_page(
             *_files(links),
             *sections,
             Section("How people were protected", Protection(kinds, sentences), anchor="protect"),
-            Section("Check it yourself", SelfCheck(), anchor="check"),
+            CHECK,
             Section(
                 "Statement, rule and files",
                 Fold("The whole statement", certificate["statement"]),

@@ -12,6 +12,7 @@ from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.questions import SurveyQuestion
 from safemargin.release.report.public import HOW_TO_CHECK, links_of, not_checked, sentences_of, with_data
 from safemargin.ui import (
+    CHECK,
     AnswerStrips,
     Downloads,
     Fold,
@@ -24,7 +25,6 @@ from safemargin.ui import (
     Protection,
     Report,
     Section,
-    SelfCheck,
     band_label,
     percent,
     plural,
@@ -133,7 +133,7 @@ def questions_page(
             *(Section(heat.caption, Downloads(links.get(heat.table, [])), favourable, OnPage(heat)) for heat in maps),
             Section("How everybody answered", AnswerStrips(strips)) if strips else None,
             Section("How people were protected", Protection(*sentences_of(certificate, statuses, is_merged))),
-            Section("Check it yourself", SelfCheck(), anchor="check"),
+            CHECK,
             Section(
                 "Statement, rule and files",
                 Fold("The whole statement", certificate["statement"]),
