@@ -1,8 +1,16 @@
 """Exposures as JSON documents, sentences, terminal tables and CSV.
 
+Objects
+    entry       one cell and option of a document (`CellEntry`), in the order of the exposure
+    t           how far the share of a cell may lie from that of everybody (the t of t-closeness)
+    ranked      cells in the order of a reader: disclosed ones first, then by how narrow their interval is
+
 What callers may rely on: documents have the shape of docs/json.md (schema 1, one entry per cell and option); shares are
 `null` where nobody is known to be in a cell; words say "at most" where an interval may be too wide. Nothing here
 changes an interval or a verdict.
+
+Documents of millions of entries are made column by column in numpy and turned into Python values once per column;
+entry by entry it would take ten times as long.
 """
 
 import csv
@@ -68,7 +76,7 @@ Values = tuple[
 
 
 def exposure_document(exposure: Exposure, target: Target) -> Document:
-    """What one onlooker can infer about every cell."""
+    """What one onlooker can infer about every cell: the document of `bound --json`, whose shape docs/json.md states."""
     return {
         "schema": SCHEMA,
         "cells": entries(exposure, target),
@@ -81,6 +89,11 @@ def exposure_document(exposure: Exposure, target: Target) -> Document:
 
 
 def fiber_document(fiber: Fiber) -> Document:
+    """How many tables are possible, and in how many dimensions; `null` where that is not known.
+
+    >>> fiber_document(Fiber(1, 9))
+    {'dimension': 1, 'tables': 9}
+    """
     return {"dimension": fiber.dimension, "tables": fiber.tables}
 
 
@@ -172,6 +185,7 @@ def _labels(cells: CellIndex, rows: IntArray) -> list[dict[str, str]]:
 
 
 def _looked_up(values: Sequence[T], codes: IntArray) -> list[T]:
+    """The value of every code, as a list: codes are places in `values`."""
     return list(map(values.__getitem__, codes.tolist()))
 
 

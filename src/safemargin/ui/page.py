@@ -63,7 +63,7 @@ MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 def render_report(report: Report, *, checks_itself: bool = False) -> str:
     """The page of a report; it has the script only where something sorts or filters.
 
-    A page that `checks_itself` ends with a section that checks the files beside it (`templates/check.html`).
+    A page that `checks_itself` ends with a section that checks files that somebody chooses (`templates/check.html`).
     """
     lead, parts = _lead(report.parts)
     body = render_blocks(parts, 2)
