@@ -115,7 +115,7 @@ def test_the_timeline_says_why_counts_are_not_exact(page: TestClient, bench: Ben
     shown = page.get("timeline").text
     assert reasons and all(reason in shown for reason in reasons) and "Why counts are not exact" in shown
     (made / "confidential/plan.json").unlink()
-    assert "is not here" in page.get("timeline").text
+    assert "not in this folder" in page.get("timeline").text
 
 
 def test_entries_of_a_list_are_written_without_touching_the_rest() -> None:

@@ -44,9 +44,8 @@ def _reasons(bench: Bench, file: Path) -> Iterator[Part]:
     for entry in ledger(file).entries:
         run = runs.get(entry.manifest)
         if run is None:
-            parts.append(
-                Paragraph(f"{entry.cycle}: the reasons are in the folder of that release, not in this folder.")
-            )
+            words = f"{entry.cycle}: the reasons are in the folder of that release, not in this folder."
+            parts.append(Paragraph(words, "quiet"))
             continue
         rows = [
             (named_cell_label(each["cell"]), each["people"], Tag(each["action"]), each["reason"])
