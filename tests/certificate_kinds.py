@@ -4,6 +4,7 @@ True ones come from the program, of random people; a forgery changes a field, a 
 hash and seal anew, as a forger would.
 """
 
+import base64
 import csv
 import io
 import json
@@ -61,6 +62,13 @@ class Kind:
             )
         return result
 
+    def line(self) -> str:
+        """The same for the checkers in JavaScript, as one line of JSON."""
+        if self.certificate is None:
+            return json.dumps({"published": encoded(self.files), "more": encoded(self.more)})
+        own = base64.b64encode(json.dumps(self.certificate).encode()).decode()
+        return json.dumps({"published": encoded({**self.files, **self.more}), "certificate": own})
+
     def write(self, place: Path) -> tuple[Path, list[Path]]:
         """The certificate or the folder, and all other files, for programs that read them from the disk."""
         own = place / "files"
@@ -75,6 +83,10 @@ class Kind:
             return own, before
         (place / "c.json").write_text(json.dumps(self.certificate))
         return place / "c.json", [own, *before]
+
+
+def encoded(files: Files) -> dict[str, str]:
+    return {name: base64.b64encode(content).decode() for name, content in files.items()}
 
 
 def sealed(files: Files, stated: Any) -> Files:

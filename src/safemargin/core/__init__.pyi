@@ -100,6 +100,7 @@ from .table import (
     onlooker_with_roll as onlooker_with_roll,
     printed as printed,
     protected_margin as protected_margin,
+    table_of as table_of,
 )
 from .target import VERDICTS as VERDICTS, Limits as Limits, Target as Target, Verdict as Verdict
 from .whole import (

@@ -27,7 +27,7 @@ from safemargin.election.voting_page import Page, serve_page
 from safemargin.election.wording import read_texts, shipped_texts
 from safemargin.io import read_bytes, read_json, read_text, scratch_folder
 from safemargin.parties.files import write_private
-from safemargin.release.forecast import Forecast
+from safemargin.release.report.forecast import Forecast
 
 
 def plan(

@@ -34,11 +34,7 @@ from itertools import islice
 import numpy as np
 
 from safemargin.bounds import (
-    Exposed,
-    Proof,
     build_system,
-    certify,
-    certify_with_earlier,
     pooled,
     some_table,
 )
@@ -53,12 +49,11 @@ from safemargin.core import (
     merged_margin,
     no_progress,
 )
-from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
+from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.rule.hide import dealt, explanations
 from safemargin.release.rule.split import AxisPartition, GroupBlock, group_codes
+from safemargin.release.rule.steps import leads_to
 
-STEP = "deciding"
-"""What progress calls this work."""
 MOST_TRIGGERS = 24
 """Possible reasons per block that are kept, those first that change least."""
 MOST_LEAVES = 12
@@ -67,46 +62,6 @@ MOST_RERUNS = 80
 MOST_PROOFS, FEWEST_PROOFS, WORK = 40, 4, 20_000
 """Sets of reasons that are put through the rule, and how many of those that lead here are put to the proof: fewer for
 more counts."""
-
-
-def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
-    """What closed forms show to be outside the strict limits; nothing if only the total is published.
-
-    A function of the tables and of what onlookers know: results are kept per rule and shared by reruns on other votes.
-    """
-    if not candidate.published:
-        return Proof((), {})
-    tables = candidate.tables(rule.table)
-    # Each candidate is ranked, and the best of them proved; and the rule often publishes the same of other answers.
-    key = tuple((t.axes, t.groups, *(a.tobytes() for a in (t.codes, t.option, t.lower, t.upper))) for t in tables)
-    if key not in rule.plain:
-        rule.plain[key] = _plainly_exposed(rule, tables)
-    return rule.plain[key]
-
-
-def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Proof:
-    """The same, computed: cells alone for every onlooker with a joint roll, and cells beside earlier releases."""
-    limits, exposed = rule.limits.strict, Proof((), {})
-    # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
-    for onlooker in [each for each in rule.onlookers if not each.facts]:
-        if onlooker.composition(rule.table.schema.names) == "joint":
-            system = build_system(tables, onlooker, rule.slack)
-            exposed = join(exposed, certify(system, limits, quick=True))
-        if onlooker.past is not None:
-            exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
-    return exposed
-
-
-def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
-    """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
-    best, fewest = None, -1
-    for trial in sorted(rule.coarser(candidate, cells, proved), key=Candidate.loss):  # stable: of equals, the first
-        left = sum(cell.people for cell in plainly_exposed(rule, trial).exposed)
-        if best is None or left < fewest:
-            best, fewest = trial, left
-        if not left:  # the others lose as much or more, and none leaves fewer
-            break
-    return best
 
 
 @dataclass(frozen=True)
@@ -243,28 +198,8 @@ class ExplanationSearch:
         return True
 
     def leads_here(self, votes: Sequence[IntArray]) -> bool:
-        """Whether the rule, run on these votes, comes to the release: the same groups, and the same counts.
-
-        Follows the candidates of the rule from the first one, by closed forms only. If a candidate is not disclosed by
-        these and is another one than the release, the votes do not lead here.
-        """
-        rule = self.rule.on(votes)
-        candidate: Candidate | None = rule.first()
-        try:
-            while candidate is not None:
-                self.progress(STEP)  # each turn may take a second, and whoever waits may have no time left
-                if candidate.key() == self.candidate.key():
-                    return self._agrees(rule, candidate)
-                exposed = plainly_exposed(rule, candidate).exposed
-                candidate = next_candidate(rule, candidate, exposed, True) if exposed else None
-        except ContradictionError:  # votes of single axes that nobody can cast together
-            return False
-        return False
-
-    def _agrees(self, rule: ReleaseRule, candidate: Candidate) -> bool:
-        """Whether every count that is published is the same."""
-        pairs = zip(candidate.tables(rule.table), self.candidate.tables(self.rule.table), strict=True)
-        return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
+        """Whether the rule, run on these votes, comes to the release: `rule.steps.leads_to` with what is at hand."""
+        return leads_to(self.rule, self.candidate, votes, self.progress)
 
     def _answers(self, chosen: Sequence[CounterfactualCause]) -> MadeAnswers:
         """Votes per axis and category that have the chosen causes in their blocks, and the sums that are assumed with
