@@ -255,7 +255,7 @@ def restore_folder(backup: Path, folder: Path, passphrase: str) -> None:
             archive.extractall(draft, filter="data")
         if (draft / MANIFEST).exists():
             role = open_role(draft)
-            role.remember("restored")
+            role.mark_restored()
             role.close()
             (draft / ".lock").unlink(missing_ok=True)
 
