@@ -259,7 +259,7 @@ def restore_folder(backup: Path, folder: Path, passphrase: str) -> None:
                 raise OutputError(f"{folder}: cannot be written ({error})") from None
         if (draft / MANIFEST).exists():
             role = open_role(draft)
-            role.remember("restored")
+            role.mark_restored()
             role.close()
             (draft / ".lock").unlink(missing_ok=True)
 

@@ -1,4 +1,5 @@
 from .blocks import (
+    CHECK as CHECK,
     MOST_ROWS as MOST_ROWS,
     SCHEMA as SCHEMA,
     UNNAMED_COUNT as UNNAMED_COUNT,
