@@ -76,7 +76,7 @@ class Findings(ui.Result):
 
     def to_html(self) -> str:
         """The page; gaps have the two tables at the ends of their interval, which takes a second or two."""
-        return ui.render_report(self._report(noted=True), checks_itself=self.is_proved)
+        return ui.render_report(self._report(noted=True), ui.CHECK if self.is_proved else None)
 
     def to_report(self) -> ui.Report:
         """The verdict, the tables in colours, what every attack looked at and found, and the closest calls."""

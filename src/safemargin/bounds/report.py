@@ -29,6 +29,7 @@ from safemargin.ui import (
     Bar,
     Bars,
     Document,
+    Fold,
     Grid,
     Paragraph,
     Part,
@@ -306,7 +307,8 @@ def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
     return Grid(columns, cells, total=exposure.lower.size, roomy=("width", "method"), sortable=True)
 
 
-MOST_BARS = 40
+MOST_BARS, OPEN_BARS = 40, 12
+"""Intervals that are drawn, and those of them that are open."""
 TICKS = 4
 
 
@@ -331,17 +333,24 @@ def closest_calls(exposure: Exposure, target: Target, printed: BoolArray | None 
     intro += "" if exposure.people is None else " The lines are the limits of the target."
     intro += "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     caption = f"What the onlooker {exposure.onlooker.name} can infer ({', '.join(exposure.cells.axes)})"
+    bars = [_bar(row, exposure, target, end if not known else None) for row in rows]
+    what, kinds = "share of the people in the cell" if known else "people", [str(verdict) for verdict in VERDICTS]
+
+    if known and all(row["people"] and (row["lower"], row["upper"]) == (0, row["people"]) for row in rows):
+        nothing = f"No interval excludes anything: of {plural(count, 'interval')} each reaches from nobody to everybody"
+        return Section("Closest calls", f"{nothing} in its cell, so every share is possible.")
+
+    def drawn(words: str, some: list[Bar]) -> Bars:
+        return Bars(words, some, ends, what, kinds)
+
     return Section(
         "Closest calls",
         intro,
         Paragraph("" if exposure.complete else UNSETTLED, "warning"),
-        Bars(
-            caption,
-            [_bar(row, exposure, target, end if not known else None) for row in rows],
-            ends,
-            "share of the people in the cell" if known else "people",
-            [str(verdict) for verdict in VERDICTS],
-        ),
+        drawn(caption, bars[:OPEN_BARS]),
+        Fold(f"The next {len(bars) - OPEN_BARS:,}", drawn(f"{caption}, continued", bars[OPEN_BARS:]))
+        if len(bars) > OPEN_BARS
+        else None,
     )
 
 

@@ -109,6 +109,7 @@ from .whole import (
     is_abandoned as is_abandoned,
     new_private_folder as new_private_folder,
     owner as owner,
+    remove_all_parts as remove_all_parts,
     remove_parts as remove_parts,
     sync as sync,
     write_whole as write_whole,

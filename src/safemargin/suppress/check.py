@@ -8,6 +8,11 @@ The certificate lists the counts of the suppressed cells and changes. Here is ch
    tau apart, for the public and for every coalition of insiders; with `protect`, each primary count can be that large.
 
 What files cannot show is listed as unchecked: which areas add up to which, the lower bound, what was known before.
+
+Invariants
+    * Nothing of the search is used: sums, labels and gaps are read from the files again (`PrintedTables`).
+    * A document that is wrong in form raises `InputError`; one that is wrong in fact gives failures. Both are no pass.
+    * Sums that the certificate drops would widen every range, so each label must be part of a sum (`_misstated`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +78,9 @@ class PrintedTables:
         return self.id_of[tuple(nodes)]
 
     def linked(self, counts: IntArray, people: IntArray, only_new: bool = False) -> LinkedTables:
-        """The tables with all counts filled in."""
+        """The tables with all counts filled in, for the sums that they must satisfy; `only_new` omits those published
+        before.
+        """
         tables = tuple(
             Lattice(trees, counts[ids].reshape([len(tree.labels) for tree in trees]))
             for trees, ids in zip(self.axes, self.cell_ids, strict=True)
@@ -85,6 +92,10 @@ class PrintedTables:
 
 
 def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verification:
+    """The verification of a certificate against its files: the steps of the module, each failure in words.
+
+    Coalitions are those of the stated counts: who is in a cell with whom follows from the tables alone.
+    """
     failures, size = [*tables.failures, *_misstated(certificate, tables)], len(tables.nodes)
     known_before = np.zeros(size, dtype=bool)
     known_before[[tables.find(cell) for cell in certificate.known_before]] = True
@@ -237,7 +248,11 @@ def _adds_up(linked: LinkedTables, minimum: IntArray, moves: PatternMoves) -> bo
 
 
 def _too_close(claimed: IntArray, moves: PatternMoves, insiders: Sequence[View], tau: int) -> list[str]:
-    """Whether an onlooker can infer a suppressed count to within `tau`."""
+    """Whether an onlooker can infer a suppressed count to within `tau`: the public first, then every coalition of
+    insiders.
+
+    A coalition knows its own cells, so moves that change these are impossible for it (`PatternMoves.ranges`).
+    """
     for view in (PUBLIC, *insiders):
         up, down = moves.ranges(view)
         cells = np.setdiff1d(claimed, view.known)

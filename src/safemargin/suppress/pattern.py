@@ -2,6 +2,16 @@
 
 `Pattern` is what the search found; `PatternCertificate` the document that `check.py` verifies. Both hold true counts of
 suppressed cells, so both are confidential; only the tables with their gaps are published.
+
+Objects
+    hidden      all cells that are not printed, in a fixed order: suppressed now, before, or in no table
+    counts      their counts, of which the certificate's are one population that fits
+    move        pairs (place in `hidden`, what is added there): counts + move is another table that prints the same
+    lower_bound no pattern has fewer suppressed cells
+
+Invariants
+    * Moves refer to places in `hidden`, never to cells: a certificate says nothing of cells that no move needs.
+    * `suppressed` and `is_primary` have one order; `exposed`, `known` are subsets of cells by number.
 """
 
 from collections.abc import Iterable, Mapping
@@ -156,7 +166,10 @@ class Pattern:
 
 
 def table_documents(tables: LinkedTables, files: Iterable[str]) -> tuple[TableDocument, ...]:
-    """The axes and sums of all tables, by the names of their files; earlier ones come last."""
+    """The axes and sums of all tables, by the names of their files; earlier ones come last.
+
+    The order of files is that of `LinkedTables.axes`: new tables, then earlier ones.
+    """
     return tuple(
         TableDocument(
             file=file,

@@ -46,7 +46,7 @@ def build_problem(
 
     No onlooker and no coalition of `insiders` may know a suppressed count to within `tau`. Cells in `disclosed` follow
     from what was published before and are not protected. `kept` cells are suppressed only if they are primary; without
-    `cost`, every cell costs 1.
+    `cost`, every cell costs 1. Cells are renumbered: `Problem.cell_ids` leads back to those of the tables.
     """
     all_counts = complete_counts(tables)
     people = len(all_counts) - len(tables.counts)

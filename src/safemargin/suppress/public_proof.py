@@ -67,7 +67,11 @@ class PublicProof:
 
 
 def prove_in_public(pattern: Pattern) -> PublicProof | None:
-    """A proof from what is printed, in its order; nothing if no table with the printed counts is found in time."""
+    """A proof from what is printed, in its order; nothing if no table with the printed counts is found in time.
+
+    The search is the one for patterns with the gaps given: every gap is forced, no further cell may be suppressed. It
+    never sees the true counts (`as_printed`), so that it may fail where the office's own proof does not.
+    """
     pattern = in_printed_order(pattern)
     tables = as_printed(pattern)
     known = np.intersect1d(pattern.known, np.flatnonzero(tables.gaps))
@@ -127,7 +131,11 @@ def in_printed_order(pattern: Pattern) -> Pattern:
 
 
 def as_printed(pattern: Pattern) -> LinkedTables:
-    """The tables as a reader has them: what is printed is known, every other count is not."""
+    """The tables as a reader has them: what is printed is known, every other count is not.
+
+    This is the door to the proof: all that comes after it reads the result alone, which is why two true tables that
+    print alike have one certificate.
+    """
     tables = pattern.tables
     suppressed = np.zeros(len(tables.counts), dtype=bool)
     suppressed[pattern.suppressed] = True
@@ -147,7 +155,10 @@ def as_printed(pattern: Pattern) -> LinkedTables:
 
 
 def _short(problem: Problem, store: MoveStore) -> IntArray:
-    """Look for moves until every suppressed count takes values far enough apart; those for which time ran out."""
+    """Look for moves until every suppressed count takes values far enough apart; those for which time ran out.
+
+    They are named in the certificate as `unproved`: the statement does not cover them.
+    """
     builder = PatternBuilder(problem, store)
     builder.deadline = time.monotonic() + SECONDS
     try:

@@ -82,7 +82,7 @@ class Suppression(ui.Result):
 
     def to_html(self) -> str:
         """The page; every gap has two tables that print the same, and the certificates can be checked in it."""
-        return ui.render_report(self._report(noted=True), checks_itself=True)
+        return ui.render_report(self._report(noted=True), ui.CHECK)
 
     def to_report(self) -> ui.Report:
         return self._report(noted=False)

@@ -146,7 +146,12 @@ def _is_whole(rule: ReleaseRule, proof: Proof) -> bool:
 def prove_with_reasons(
     rule: ReleaseRule, reasons: ExplanationSearch, onlooker: Onlooker, progress: Progress
 ) -> ProofResult:
-    """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
+    """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it.
+
+    Every set of causes that leads here (`ExplanationSearch.trials`) is tried until one is certified. The limits are
+    those of the target, assumed counts included (`hypothetical`), and fractional tables do not count. The tables of the
+    proof are run through the rule, too. What failed last is returned if nothing holds: it says which cell to hide next.
+    """
     limits, tables = replace(rule.limits, hypothetical=True, allow_linear=False), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
     for answers in reasons.trials():
@@ -196,8 +201,21 @@ def decide(
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does.
 
-    Without onlookers, one who knows the joint roll is assumed. `protect` is one of `PROTECTIONS`. The plan may be made
-    into a release only if its certificate holds; `publish` sees to that.
+    Without onlookers, one who knows the joint roll is assumed. `protect` is one of `PROTECTIONS` (`rule/make.py`). The
+    plan may be made into a release only if its certificate holds; `publish` sees to that.
+
+    Four wards, of which c and d are too small to be published by themselves. The rest is exact, and somebody who reruns
+    the program on every possible table learns nothing more (`rerun`):
+
+    >>> from safemargin.core import table_of
+    >>> votes = [[30, 20], [20, 30], [28, 22], [22, 28], [1, 9], [2, 8], [5, 5], [5, 5]]
+    >>> people = [50, 50, 50, 50, 10, 10, 10, 10]
+    >>> table = table_of({"ward": ("a", "b", "c", "d"), "sex": ("f", "m")}, votes, people)
+    >>> plan = decide(table, Target(kappa=30), protect="merge")
+    >>> plan.certificate.certified, plan.certificate.rule
+    (True, 'rerun')
+    >>> [(" | ".join(sorted(each.group)), str(each.action)) for each in plan.axis("ward")]
+    [('a', 'exact'), ('b', 'exact'), ('c | d', 'merged')]
     """
     rule = made_rule(table, target, onlookers, protect)
     return plan_of(rule, target, *search(rule, progress))
@@ -208,7 +226,8 @@ def plan_of(
 ) -> Plan:
     """The plan of a candidate and what was shown of it, with the releases that were refused before.
 
-    Nothing is decided here: statements, guarantees and notes follow from the candidate and its proof.
+    Nothing is decided here: statements, guarantees and notes follow from the candidate and its proof. A plan whose
+    proof does not hold is a plan all the same, with a certificate that says so; nothing publishes it.
     """
     table, watching, limits, protect = rule.table, rule.onlookers, rule.limits, rule.protect
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
@@ -307,7 +326,11 @@ def _rather_plain(
 def _search_plain(
     rule: ReleaseRule, candidate: Candidate, refused: list[Refusal], progress: Progress
 ) -> tuple[Candidate, ProofResult] | None:
-    """The same without answers that explain the release: every step follows a cell that is disclosed or undecided."""
+    """The same without answers that explain the release: every step follows a cell that is disclosed or undecided.
+
+    At most `PLAIN_STEPS` releases are tried. What is found is safe against somebody who does not know the rule; the
+    certificate says that the rule is not shown.
+    """
     for _ in range(PLAIN_STEPS):
         shown = prove(rule, candidate, progress, insist=False)
         if shown.proof.holds:

@@ -120,7 +120,10 @@ def _public(candidate: Candidate) -> Candidate:
 
 
 def _dealt(split: AxisPartition) -> AxisPartition:
-    """The partition with votes that are dealt out from its published sums, in proportion to people."""
+    """The partition with votes that are dealt out from its published sums, in proportion to people.
+
+    From here on true votes of categories are out of sight: whatever is found is a function of the release.
+    """
     votes = np.zeros_like(split.votes)
     for group in split.groups:
         codes = sorted(split.axis.index[category] for category in group)
@@ -135,7 +138,8 @@ def _assigned(
 ) -> dict[int, ProofResult] | None:
     """A question for every block, with what is shown of the questions that explain any; nothing if attempts run out.
 
-    Blocks whose question fails move on to their next one. What a question shows of a set of blocks is kept.
+    Blocks whose question fails move on to their next one. What a question shows of a set of blocks is kept. Greedy: a
+    failure of a set moves all its blocks on, though one of them may be the cause.
     """
     ranked = [_ranked(rule, public, axis, block) for axis, block in blocks]
     place = [0] * len(blocks)

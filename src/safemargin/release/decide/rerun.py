@@ -158,7 +158,8 @@ class ExplanationSearch:
         """Sets of causes, one per block, that lead to the release, each as made-up answers with its sums.
 
         Whoever proves them sets `failed` before the next is made. At most `MOST_RERUNS` sets are put through the rule,
-        and of those that lead here a few are yielded, fewer for larger systems.
+        and of those that lead here a few are yielded, fewer for larger systems. The next set changes one cause: that of
+        the block where it changes least, if possible on an axis of the cell that failed.
         """
         choice = [0] * len(self.blocks)
         proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
@@ -258,7 +259,8 @@ class ExplanationSearch:
         """The causes of one block, as votes per group of it: parts in the guard band, and groups with a cell in it.
 
         For every count of a column that makes the rule merge on, the other options are filled as usual as their ranges
-        allow, so that part and rest both stay within the target.
+        allow, so that part and rest both stay within the target. Where single groups are suppressed, causes come from
+        `hide.explanations` instead. All of this reads sums of the block, its people and the limits.
         """
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
@@ -350,7 +352,11 @@ class ExplanationSearch:
                     yield option, int(most[option]) + 1 + size - both
 
     def _room(self, pool: IntArray, size: int, rest: int) -> tuple[IntArray, IntArray]:
-        """Least and most count per option, and of those without any, that leave a part and the rest in the target."""
+        """Least and most count per option, and of those without any, that leave a part and the rest in the target.
+
+        Within by `tau` (`spare`): the true interval around an assumed count may be wider, and must not be disclosed
+        either. Options that hardly anybody chose overall have no limits, only the counts that are left.
+        """
         limits, sizes = self.rule.limits, np.array([size, rest])
         # Within by `tau`: the true interval around an assumed count may be wider, and must still not be disclosed.
         spare = np.maximum(limits.tolerance(sizes), 0)[:, None]
@@ -371,6 +377,10 @@ def _completed(
     """Counts per option that add up to `size`, and to `value` over those chosen, as usual as their ranges allow.
 
     Nothing if the ranges do not allow it.
+
+    >>> usual, none, nine = np.array([3.2, 4.1, 2.7]), np.zeros(3, dtype=np.int64), np.full(3, 9)
+    >>> _completed(usual, none, nine, [0], 5, 10).tolist()
+    [5, 2, 3]
     """
     counts = np.clip(np.rint(usual).astype(np.int64), low, high)
     others = [option for option in range(len(usual)) if option not in chosen]

@@ -46,7 +46,12 @@ def decide_common(
     protect: str = "auto",
     progress: Progress = no_progress,
 ) -> tuple[Plan, ...]:
-    """A plan for every question, all with the same groups, that meets every target against all onlookers."""
+    """A plan for every question, all with the same groups, that meets every target against all onlookers.
+
+    Plans stand in the order of the questions. Where no axis is merged for answers, each question is decided as one
+    alone. Otherwise all are proved first; then it is tried to show them against somebody who knows the rule
+    (`explained`), and where that fails each certificate says that the rule is not shown.
+    """
     rule = common_rule(everybody, tables, targets, onlookers, protect)
     if not any(rule.covers):  # nothing is merged for answers, so decisions about a question read that question only
         return tuple(
@@ -64,7 +69,8 @@ def search_common(
     """Cut axes further up until every question is proved safe, or nothing is left to merge.
 
     Returns the candidate, a proof per question (which may fail where nothing is left to merge), and the refusals.
-    Questions that failed last are looked at first.
+    Questions that failed last are looked at first. Proofs are kept by what a question publishes, so a step that leaves
+    a question as it was costs nothing for it.
     """
     refused: list[list[Refusal]] = [[] for _ in rule.rules]
     proved: dict[object, Proof] = {}

@@ -44,7 +44,11 @@ MANY = "so many axes together cannot be proved safe for so few people"
 
 
 def made_rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
-    """The rule for a table, once the target, its protection and the noise of axes agree with each other."""
+    """The rule for a table, once the target, its protection and the noise of axes agree with each other.
+
+    Raises `InputError` for a protection that there is none, for noise on axes beside `protect = "noise"`, and where the
+    axes cost more than `epsilon_max` together. Without onlookers, one who knows the joint roll is assumed.
+    """
     if protect not in PROTECTIONS:
         raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
     noised = [axis for axis in table.schema.axes if axis.epsilon is not None]
@@ -90,7 +94,11 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
 
 
 def by_reach(table: Table, splits: Sequence[AxisPartition]) -> list[AxisPartition]:
-    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
+    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only.
+
+    How many are within reach is estimated from random sets of profiles with a fixed seed (`bounds.within_reach`), so
+    that everybody with the roll comes to the same axes. Axes whose counts are all noised need no proof and stay.
+    """
     exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
     roll = table.people(table.schema.names)
     blocks = np.array([group_codes(splits[axis])[roll.codes[:, axis]] for axis in exact], dtype=np.int64)

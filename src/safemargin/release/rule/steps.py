@@ -12,9 +12,28 @@ Statement
     all votes that lead there: the proof reads nothing but P and the roll (`decide.search`).
 
 Invariants
-    * Closed forms only: no solver and no random number. The same input gives the same chain on every machine.
+    * Closed forms only: no program is solved, and the only chance is the lot that a rule with noise has drawn already.
     * A candidate that is not exposed and is not P ends the chain: then the votes are not said to lead to P.
     * `rule.plain` only remembers results. Clearing it changes the time and nothing else.
+
+Example
+    Four wards; c and d have 10 people each, so that the roll alone merges them. The votes themselves lead to the first
+    release; with one vote moved in ward a they lead to other counts.
+
+    >>> import numpy as np
+    >>> from safemargin.core import Target, table_of
+    >>> from safemargin.release.rule.make import made_rule
+    >>> votes = [[30, 20], [20, 30], [28, 22], [22, 28], [1, 9], [2, 8], [5, 5], [5, 5]]
+    >>> people = [50, 50, 50, 50, 10, 10, 10, 10]
+    >>> table = table_of({"ward": ("a", "b", "c", "d"), "sex": ("f", "m")}, votes, people)
+    >>> rule = made_rule(table, Target(kappa=30), (), protect="merge")
+    >>> release = rule.first()
+    >>> [sorted(group) for group in release.splits[0].groups]
+    [['a'], ['b'], ['c', 'd']]
+    >>> true = [cover.split.votes for cover in rule.covers]
+    >>> other = [true[0] + np.array([[1, -1], [-1, 1], [0, 0], [0, 0]]), true[1]]
+    >>> leads_to(rule, release, true), leads_to(rule, release, other)
+    (True, False)
 """
 
 from collections.abc import Sequence
@@ -56,7 +75,11 @@ def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Pro
 
 
 def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
-    """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
+    """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least.
+
+    Trials are looked at by rising loss; the first that leaves nobody exposed ends the search, as the others lose as
+    much or more. None if nothing is left to merge.
+    """
     best, fewest = None, -1
     for trial in sorted(rule.coarser(candidate, cells, proved), key=Candidate.loss):  # stable: of equals, the first
         left = sum(cell.people for cell in plainly_exposed(rule, trial).exposed)
