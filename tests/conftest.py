@@ -56,7 +56,8 @@ LONGEST = (
     "test_questions.py",
     "test_election.py",
 )
-"""Files that take longest come first, so that no worker begins one when the others have ended."""
+"""Files that take longest come first, then others with tests of the third tier, so that no worker begins one when the
+others have ended."""
 MEASURED, TIER = "cpu seconds", "tier"
 
 
@@ -78,7 +79,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not DATA.is_dir() and item.get_closest_marker("data"):
             item.add_marker(absent)
     place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+    slow = {item.path for item in items if _tier(item) == "third"}
+    items.sort(key=lambda item: place.get(item.path.name, len(place) + (item.path not in slow)))
 
 
 def _tier(item: pytest.Item) -> str:

@@ -38,6 +38,11 @@ LIBRARIES = 256 * 2**20
 HELD = "held"  # the name of data in memory inside the database
 
 
+SURVEYED: dict[object, Survey] = {}
+"""First looks at files as they were when they were opened; the latest few are kept."""
+MOST_SURVEYED = 4
+
+
 @dataclass(frozen=True)
 class DuckSource:
     """Data that DuckDB can scan: `scan` is what follows `from`, `fields` gives the SQL of each column.
@@ -102,8 +107,30 @@ class DuckSource:
             table[:, column] = counted_rows[key]
         return Profiles(columns, labels, table, counts).with_same_labels(values)
 
+    def counted(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How often each value of each column occurs, for columns of few values: one scan for all of them."""
+        check_columns(self.path, self.fields, columns)
+        if not columns:
+            return {}
+        found: dict[str, dict[str, int]] = {name: {} for name in columns}
+        with self.connected() as database:
+            for place, value, number in database.execute(self._values_query(columns)).fetchall():
+                found[columns[place]][value] = found[columns[place]].get(value, 0) + number
+        return found
+
     def survey(self) -> Survey:
-        """A first look at every column."""
+        """A first look at every column; taken again only where the file changed."""
+        key = (self.scan, tuple(self.fields.items()), self.stamps)
+        if self.held is not None or not self.stamps:
+            return self._surveyed()
+        if key not in SURVEYED:
+            found = self._surveyed()
+            while len(SURVEYED) >= MOST_SURVEYED:
+                SURVEYED.pop(next(iter(SURVEYED)), None)
+            SURVEYED[key] = found
+        return SURVEYED[key]
+
+    def _surveyed(self) -> Survey:
         shown = ", ".join(_as_text(field) for field in self.fields.values())
         with self.connected() as database:
             # The whole file, not the first rows, so that `distinct` is exact.
@@ -118,14 +145,19 @@ class DuckSource:
 
     def _distinct_query(self) -> str:
         """Distinct values by the place of the column, in one scan and without a set of strings for each column."""
-        keys = [f"k{column}" for column in range(len(self.fields))]
-        fields = ", ".join(f"{field} as {key}" for key, field in zip(keys, self.fields.values(), strict=True))
+        return f"select place, count(value) from ({self._values_query(list(self.fields), nulls=True)}) group by place"
+
+    def _values_query(self, columns: Sequence[str], nulls: bool = False) -> str:
+        """Every value of these columns with its place and how often it occurs; what is empty is empty, or null."""
+        keys = [f"k{column}" for column in range(len(columns))]
+        given = [self.fields[name] if nulls else _as_text(self.fields[name]) for name in columns]
+        fields = ", ".join(f"{field} as {key}" for key, field in zip(keys, given, strict=True))
         which = " ".join(f"when grouping({key}) = 0 then {column}" for column, key in enumerate(keys))
         value = ", ".join(f"{key}::varchar" for key in keys)
         sets = ", ".join(f"({key})" for key in keys)
         return (
-            f"select place, count(value) from (select case {which} end as place, coalesce({value}) as value "
-            f"from (select {fields} from {self.scan}) group by grouping sets ({sets})) group by place"
+            f"select case {which} end as place, coalesce({value}) as value, sum(n)::bigint as n "
+            f"from (select {fields}, {self.rows} as n from {self.scan}) group by grouping sets ({sets})"
         )
 
 
