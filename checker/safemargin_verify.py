@@ -172,8 +172,7 @@ def texts(value: Any, where: str) -> list[str]:
 
 def numbered(names: Sequence[str]) -> dict[str, int]:
     """The number of every name; CSV may have an apostrophe before one that a spreadsheet would run."""
-    plain = {name: number for number, name in enumerate(names)}
-    return {**{f"'{name}": number for name, number in plain.items()}, **plain}
+    return {**{f"'{name}": number for number, name in enumerate(names)}, **{name: n for n, name in enumerate(names)}}
 
 
 def fraction(holder: Any, key: str, where: str) -> Fraction:
@@ -190,7 +189,7 @@ def check_hashes(files: Files, place: str, signature: str = "") -> dict[str, Any
     refuse(MANIFEST not in files, f"{place}{MANIFEST}: is missing")
     manifest = parse_json(MANIFEST, files[MANIFEST])
     hashes: dict[str, str] = member(manifest, "files", dict, f"{place}{MANIFEST}")
-    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature}))
+    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature})) or [name for name in files if "/" in name]
     how = "lies in the folder, but its manifest does not name it" if set(odd[:1]) & set(files) else "is missing"
     refuse(odd, f"{place}{''.join(odd[:1])}: {how}")
     for name, mark in hashes.items():
@@ -328,11 +327,11 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     for axis, names in member(target, "sensitive", dict, "target").items():
         texts(names, f"target: sensitive: {axis}")
     questions = [Question(stated, beta) for stated in member(certificate, "questions", list, CERTIFICATE)]
-    once = 0 < len(questions) == len({question.name for question in questions})
-    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice")
+    once = bool(certificate.get("figures")) < len(questions) == len({question.name for question in questions})
+    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice, or figures are of a single one")
     tables = [Table(stated, files, questions, result) for stated in certificate["tables"]]
     total = [table for table in tables if not table.axes]
-    once = len(total) == 1 and len({tuple(sorted(table.axes)) for table in tables}) == len(tables)
+    once = len(total) == 1 and len({frozenset(t.axes) for t in tables}) == len({t.name for t in tables}) == len(tables)
     refuse(not once, f"{CERTIFICATE}: tables: there must be one total, and one table of any set of axes")
     for question in questions:
         question.check_totals(total[0])
@@ -410,19 +409,19 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if any(onlooker["facts"] for onlooker in onlookers):
         knows += f" and hold{s} facts of their own"
     if earlier["cycles"]:
-        knows += f", and remember{s} the release of {' and '.join(earlier['cycles'])}"
+        knows += f", and remember{s} the release of {quoted(earlier['cycles'], ' and ')}"
         knows += f" and believe{s} that nobody who stayed changed their answer"
     claims: dict[tuple[str, str, str], list[str]] = {}
     for question in certificate["questions"]:
         claims.setdefault(_claim(question, target), []).append(question["question"])
-    limits = "; ".join(f"({', '.join(of)}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
+    limits = "; ".join(f"({quoted(of, ', ')}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
     counts = max(claim[1] for claim in claims)  # what is protected of every question
     tau, near = target["tau"], f"to an interval no wider than {target['tau']}" if target["tau"] else "exactly"
     small = " (in small groups: a quarter of their people)" if tau else ""
     yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {counts} can be "
     yield f"inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these limits, "
     yield f"as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
-    sensitive = [f"{axis} {name}" for axis, names in target["sensitive"].items() for name in names]
+    sensitive = [quoted([f"{axis} {name}"]) for axis, names in target["sensitive"].items() for name in names]
     if sensitive:
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
         yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {near}."
@@ -430,8 +429,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
         for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
-            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
-            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
+            yield " To somebody who takes all counts as equally probable, the probability that "
+            yield f"{quoted([each['axis'] + ' ' + each['group']])} is beyond a limit is {each['chance']} (the draw of "
+            yield f"noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -452,7 +452,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     for question in certificate["questions"]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [option for option in question["options"] if shares.get((option,)) == 0]
-        where, people = f" ({question['question']})" if question["question"] else "", question["people"]
+        where, people = f" ({quoted([question['question']])})" if question["question"] else "", question["people"]
         yield f" The total says that nobody chose {quoted(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
