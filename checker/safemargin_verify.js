@@ -46,14 +46,13 @@ const safemarginVerify = (() => {
   // 2. Texts: strict readers, so that no two programs can read different things from one file.
   function decoded(name, content) {
     let text;
-    try { text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content); }
-    catch { throw new Finding(`${name}: is not UTF-8`); }
+    try { text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content); } catch { throw new Finding(`${name}: is not UTF-8`); }
     refuse(/[\ufeff\0]/.test(text), `${name}: has a byte order mark, or a character 0`);
     return text;
   }
   // JSON with objects as Maps: keys keep their order, whatever they are called, and none stands twice in an object.
   // A number with a point or an exponent, which only a manifest may have, is { real }.
-  function parseJson(name, content) {
+  function parseJson(name, content, free = false) { // free: certificates of intervals, whose integers are BigInts
     const text = decoded(name, content), pattern = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s{}[\]:,"]+/g;
     try { JSON.parse(text); } catch { throw new Finding(`${name}: is not JSON`); } // from here on, only its values count
     const next = () => pattern.exec(text)[0];
@@ -71,8 +70,8 @@ const safemarginVerify = (() => {
       }
       if (!/^[-0-9]/.test(token)) return JSON.parse(token);
       const isReal = /[.eE]/.test(token);
-      refuse(isReal ? name !== MANIFEST : token.length > 15, `${name}: has the number ${token.slice(0, 60)}`);
-      return isReal ? { real: Number(token) } : Number(token) + 0;
+      refuse(!free && (isReal ? name !== MANIFEST : token.length > 15), `${name}: has the number ${token.slice(0, 60)}`);
+      return isReal ? { real: Number(token) } : free ? BigInt(token) : Number(token) + 0;
     };
     return value(next(), 0);
   }
@@ -91,7 +90,7 @@ const safemarginVerify = (() => {
     const [head, ...rows] = lines, even = rows.every((line) => line.length === head.length);
     refuse(lines.some((line) => line.some((field) => field.length > 100000 && [...field].length > 100000)), `${name}: has a field that is too long`);
     refuse(!text || new Set(head).size < head.length, `${name}: has no columns, or two of one name`);
-    refuse(!even, `${name}: a row has more or fewer fields than there are columns`);
+    refuse(!even, `${name}: a row has more or fewer fields than columns`);
     return rows.map((line) => new Map(line.map((field, i) => [head[i], field || null])));
   }
 
@@ -125,7 +124,7 @@ const safemarginVerify = (() => {
   // A value of JSON as one text, by which values are compared: `1`, `1.0` and `true` differ, and objects have no order.
   function canonical(value) {
     if (isList(value)) return `[${value.map(canonical)}]`;
-    if (!isMap(value)) return String(JSON.stringify(value));
+    if (!isMap(value)) return String(typeof value === "bigint" ? value : JSON.stringify(value));
     return `{${[...value].map(([key, each]) => JSON.stringify(key) + canonical(each)).sort()}}`;
   }
   const same = (one, other) => canonical(one) === canonical(other);
@@ -139,8 +138,7 @@ const safemarginVerify = (() => {
     const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name));
     const how = hashes.has(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
     refuse(odd !== undefined, `${place}${odd}: ${how}`);
-    const differs = `its hash is not that of the manifest`;
-    for (const [name, mark] of hashes) refuse(await sha256(files.get(name)) !== mark, `${place}${name}: ${differs}`);
+    for (const [name, mark] of hashes) refuse(await sha256(files.get(name)) !== mark, `${place}${name}: its hash is not that of the manifest`);
     return manifest;
   }
   const KINDS = { // of the fields of a certificate
@@ -596,8 +594,7 @@ const safemarginVerify = (() => {
     refuse(hasReason === auditors.has(WITNESSES), `auditors/${MANIFEST}: gives a reason beside witnesses, or none without`);
     if (hasReason) return void result.unchecked.push(`the statement: ${reason}.`);
     const { slack, noise, unproved, earlier } = certificate, beyond = slack || noise.length || unproved || earlier.cycles.length;
-    refuse(beyond || onlookers.some(({ facts }) => facts),
-      `${WITNESSES}: says nothing about noise, facts, earlier releases or totals that disagree`);
+    refuse(beyond || onlookers.some(({ facts }) => facts), `${WITNESSES}: says nothing about noise, facts, earlier releases or totals that disagree`);
     refuse(onlookers.some(({ roll }) => roll !== "joint"), `${WITNESSES}: an onlooker does not know the joint roll, which it discloses`);
     const carried = fields(parseJson(WITNESSES, auditors.get(WITNESSES)), { schema: oneOf(2), questions: isList }, WITNESSES);
     const whole = (each) => fields(isMap(each) ? new Map([["beyond", []], ...each]) : each, HELD, WITNESSES);
@@ -671,26 +668,30 @@ const safemarginVerify = (() => {
     refuse(!valid, `${SIGNATURE}: does not sign ${MANIFEST} as it is; one of them was changed`);
     return true;
   }
-  async function checkFolder(files, auditors, key, roll, pause, result) {
+  const beside = {}; // what the files beside this one check: suppressed tables, and certificates by themselves
+  const ALONE_NOTE = "what nobody can infer: that needs safemargin_verify_tables.js and safemargin_verify_intervals.js beside.";
+  async function checkFolder(files, auditors, key, roll, pause, more, result) {
     const manifest = await checkHashes(files, "", SIGNATURE), kind = manifest.get("kind");
     const note = (applies, text) => result.unchecked.push(...(applies ? [text] : []));
     const isSigned = key !== null && await checkSignature(files, key);
     result.files = manifest.get("files").size;
     note(key !== null && !isSigned, "the signature, and so nothing else either: this browser has no Ed25519.");
     note(key === null, "who made the files: without a signature and a key, they agree with each other at most.");
-    const isOther = manifest.get("schema") === 1 && isText(kind) && kind !== "release"; // of another command
-    if (isOther) return note(true, `what an onlooker can infer: a folder of kind ${quoted(kind)} has no certificate of a release.`);
+    if (manifest.get("schema") === 1 && isText(kind) && kind !== "release") { // of another command
+      const isKnown = kind === "suppressed tables" && files.has(CERTIFICATE);
+      if (isKnown && beside.checkFolder) return void (await beside.checkFolder(manifest, files, more, result), result.proved &&= key === null || isSigned);
+      return note(true, isKnown ? ALONE_NOTE : `what an onlooker can infer: a folder of kind ${quoted(kind)} has no certificate of a release.`);
+    }
+    refuse(more.size, "a release is checked as a whole: give its published folder, and no further files");
     const certificate = checkCertificate(checkFiles(files, manifest), files, result);
     checkPage(files.get(PAGE), certificate.tables, result);
     if (auditors !== null) await checkAuditors(certificate, auditors, result, pause);
     if (auditors !== null && roll !== null) {
       const own = new Roll("roll", roll), theirs = new Roll(ROLL, auditors.get(ROLL)).counted();
-      const agree = same(theirs, own.counted()) || same(theirs, own.counted(true));
-      refuse(!agree, "roll: has other people than the one in the folder for auditors");
+      refuse(!same(theirs, own.counted()) && !same(theirs, own.counted(true)), "roll: has other people than the one in the folder for auditors");
     }
     note(auditors === null, "the statement: it needs the folder `auditors`, for those who may hold it.");
-    note(certificate.rule === "rerun",
-      "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table.");
+    note(certificate.rule === "rerun", "that it holds for somebody who knows the rule; `safemargin verify --rerun` runs the rule on every table.");
     note(certificate.figures.length, "that the files of derived figures follow from the tables.");
     note(certificate.noise.length, "how the noise was drawn, and what noised counts disclose.");
     note(certificate.slack, "why totals disagree.");
@@ -700,19 +701,19 @@ const safemarginVerify = (() => {
     result.statement = statement({ ...certificate, rule: "not shown" });
   }
   // Check a published folder, with the folder for auditors if it is at hand; both as Maps of file name to Uint8Array.
-  async function check(files, auditors = null, key = null, roll = null, pause = async () => {}) {
+  async function check(files, auditors = null, key = null, roll = null, pause = async () => {}, more = new Map()) {
     const counts = { files: 0, tables: 0, moves: 0, cells: 0 }, canHash = globalThis.crypto && globalThis.crypto.subtle;
     const result = { failures: [], unchecked: [], warnings: [], statement: "", proved: false, ...counts };
     try {
-      if (canHash) await checkFolder(files, auditors, key, roll, pause, result);
+      if (canHash) await checkFolder(files, auditors, key, roll, pause, more, result);
       else result.unchecked.push("anything: browsers hash files only for pages that come from a disk or by https.");
-    } catch (error) {
-      const isOurs = error instanceof Finding, form = "a file does not have the form that docs/certificate.md describes";
-      result.failures.push(isOurs ? error.message : `${form} (${error})`);
-    }
-    return { ...result, outcome: result.failures.length ? "fails" : result.proved ? "holds" : "not checked" };
+    } catch (error) { result.failures.push(worded(error)); }
+    return { ...result, outcome: outcomeOf(result) };
   }
-
-  return { check, sha256, blake2b, parseJson, parseCsv, percent };
+  const outcomeOf = ({ failures, proved }) => (failures.length ? "fails" : proved ? "holds" : "not checked");
+  const form = "a file does not have the form that docs/certificate.md describes";
+  const worded = (error) => (error instanceof Finding ? error.message : `${form} (${error})`);
+  const parts = { Finding, refuse, decoded, parseCsv, fields, same, isMap, isList, isText, isBool, isInt, isCount, isTexts, oneOf, quoted, comma, outcomeOf, worded };
+  return { check, sha256, blake2b, parseJson, parseCsv, percent, beside, parts };
 })();
 if (typeof module !== "undefined") module.exports = safemarginVerify;

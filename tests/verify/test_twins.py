@@ -5,7 +5,7 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,21 +13,26 @@ import pytest
 
 import certificate_vectors as vectors
 import third_checker
+from certificate_kinds import Kind
 from certificate_vectors import Vector
 from evidence import EVERYTHING
 from safemargin import checker, sign
 
 ROOT = Path(__file__).parent.parent.parent
 TWIN = ROOT / "checker" / "safemargin_verify.js"
+BESIDE = [TWIN.with_stem(f"safemargin_verify_{name}") for name in ("tables", "intervals")]
 NODE = shutil.which("node") or "node"
 
 
-def twins(cases: list[Vector]) -> list[dict[str, object]]:
-    """What the checker in JavaScript says of every case."""
+def twins(cases: Sequence[Vector | Kind], beside: bool = False) -> list[dict[str, object]]:
+    """What the checker in JavaScript says of every case, perhaps with those for other kinds beside it."""
     lines = "".join(case.line() + "\n" for case in cases)
-    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN)]
+    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN), *(map(str, BESIDE) if beside else ())]
     done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=1800, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+SAID = ("unchecked", "warnings", "statement", "files", "tables", "moves", "cells")
 
 
 def compare(cases: list[Vector]) -> None:
@@ -37,8 +42,7 @@ def compare(cases: list[Vector]) -> None:
         one = checker.check(case.published, case.auditors, key=case.key, roll=case.roll)
         same = one.outcome == other["outcome"] and one.outcome in case.outcome
         if same and not one.failures:
-            names = ("unchecked", "warnings", "statement", "files", "tables", "moves", "cells")
-            same = all(getattr(one, name) == other[name] for name in names)
+            same = all(getattr(one, name) == other[name] for name in SAID)
         if not same:
             wrong.append((case.name, case.outcome, one.outcome, one.failures, other["outcome"], other["failures"]))
     assert not wrong, (len(wrong), len(cases), wrong[:12])

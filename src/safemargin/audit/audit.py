@@ -96,7 +96,7 @@ def audit(
         sources, exposure = _sources(tables, roll, facts, **columns), findings.exposure
         proofs = prove_intervals(shown, onlooker, exposure, sources, slack=slack, target=aim, progress=progress)
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
-    return replace(findings, reads=reads, shown=shown, slack=slack)
+    return replace(findings, reads=reads, shown=shown, slack=slack, is_proved=certificate is not None)
 
 
 def _check_provable(reads: Sequence[ReadTable]) -> None:

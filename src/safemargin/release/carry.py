@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from safemargin import checker
-from safemargin.bounds import System, WitnessCoverage, build_system, further_tables
-from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
+from safemargin.bounds import WitnessCoverage, build_system, further_tables
+from safemargin.core import Onlooker, Publication, Table, merged_margin
 from safemargin.release.decide.beyond import range_table
 from safemargin.release.decide.possible_tables import only_table
 from safemargin.release.plan import Plan
@@ -26,6 +26,7 @@ from safemargin.release.witnesses import (
     changes_between,
     in_order,
     listed_tables,
+    rows_in,
 )
 
 
@@ -90,7 +91,7 @@ def _completed(
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
     shown = WitnessCoverage(system, publication.tables, sets, secrets, plan.target)
-    order = _rows_in(carried, system)
+    order = rows_in(carried.schema, carried.roll.codes, system)
     tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):
@@ -100,18 +101,3 @@ def _completed(
     if shown.count_missing():
         return NOT_FOUND
     return replace(carried, moves=tuple(moves))
-
-
-def _rows_in(carried: WitnessBundle, system: System) -> IntArray:
-    """The row of the roll of every profile of a system."""
-    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in system.axes]
-    columns = [carried.schema.names.index(name) for name in system.axes]
-    codes = [
-        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
-        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
-    ]
-    sizes = [len(axis.categories) for axis in axes]
-    rows = row_keys(carried.roll.codes[:, columns], sizes)
-    order = np.argsort(rows)
-    places: IntArray = order[np.searchsorted(rows[order], row_keys(np.stack(codes, axis=1), sizes))]
-    return places

@@ -28,17 +28,12 @@ from safemargin.release.decide.beyond import is_beyond
 from safemargin.release.decide.decide import search
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.possible_tables import votes_by_axis
-from safemargin.release.decide.shared_groups import (
-    CommonCandidate,
-    CommonRule,
-    common_rule,
-    decide_common,
-    search_common,
-)
+from safemargin.release.decide.shared_groups import decide_common, search_common
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
 from safemargin.release.question_witnesses import CarriedQuestions, carried_questions_in
 from safemargin.release.replay import led_elsewhere, rerun_failures
+from safemargin.release.rule.questions import CommonCandidate, CommonRule, common_rule
 
 Printed = Sequence[Sequence[PublishedTable]]
 """The tables of every question as a reader has them."""

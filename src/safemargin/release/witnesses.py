@@ -221,6 +221,33 @@ def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:
     return Tally(schema.names, frozen(codes[order], codes.shape[1]), frozen(counts[order], counts.shape[1]))
 
 
+def rows_in(schema: Schema, codes: IntArray, system: System) -> IntArray:
+    """The row of every profile of a system, where `codes` are those of profiles over all axes of a schema."""
+    axes = [schema.axes[schema.names.index(name)] for name in system.axes]
+    columns = [schema.names.index(name) for name in system.axes]
+    profiles = [
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
+        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
+    ]
+    sizes = [len(axis.categories) for axis in axes]
+    rows, wanted = row_keys(codes[:, columns], sizes), row_keys(np.stack(profiles, axis=1), sizes)
+    order = np.argsort(rows)
+    places: IntArray = order[np.searchsorted(rows[order], wanted).clip(max=len(rows) - 1)]
+    return places
+
+
+def witnesses_in(tables: Sequence[Tally], schema: Schema, system: System) -> tuple[IntArray, ...]:
+    """Tables over all axes of a schema as tables of a system, those that it admits; others say nothing about it.
+
+    A proof may rest on a system with more facts, whose profiles stand in another order.
+    """
+    if not tables or set(system.axes) != set(schema.names) or len(tables[0].codes) != len(system.codes):
+        return ()
+    order = rows_in(schema, tables[0].codes, system)
+    found = (table.counts[order][:, : system.n_free_options].ravel() for table in tables)
+    return tuple(counts for counts in found if counts.shape == system.low.shape and system.admits(counts))
+
+
 def listed_tables(tables: Sequence[IntArray], system: System, schema: Schema) -> tuple[Tally, ...]:
     """Tables of a system as tallies over all axes of the schema, in the order of their categories."""
     columns = []

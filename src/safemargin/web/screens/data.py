@@ -172,7 +172,7 @@ def _names(bench: Bench, content: Content, given: Given) -> dict[str, Any]:
     sections = content.get("axes", {})
     asked = [key for key, section in sections.items() if not section.get("bands")]
     if isinstance(content.get("data"), Mapping) and content["data"].get("answer"):
-        asked = [*asked, ANSWERS]
+        asked = [ANSWERS, *asked]  # first: short codes of answers are on every table
     if not asked:
         return {}
     chosen = given["axis"] if given.get("axis") in asked else asked[0]
