@@ -155,7 +155,7 @@ def _letter(document: ui.Document, path: str) -> str:
 
 
 def _suppressed(document: ui.Document, folder: Path, is_warned: bool) -> list[ui.Part]:
-    """What was suppressed, and where the table with its gaps is; amber where there was a warning, or no proof of all."""
+    """What was suppressed, and where the table with its gaps is; amber where something was not shown."""
     cells = document["suppressed"]
     primary = sum(cell["primary"] for cell in cells)
     rows = [(ui.named_cell_label(cell["cell"]), "primary" if cell["primary"] else "secondary") for cell in cells]
