@@ -446,7 +446,7 @@ const safemarginVerify = (() => {
   class Proof { // the witnesses of one question, and the check of every cell
     constructor(question, roll, tables, target) {
       const published = tables.filter((table) => table.printed.has(question.name)), width = question.options.length;
-      Object.assign(this, { question, roll, target, tables: published, width, witnesses: [], moves: [] });
+      Object.assign(this, { question, roll, target, tables: published, width, witnesses: [], moves: [], ranges: [] });
       const stated = `the certificate says ${comma(question.people)}`;
       refuse(sum(roll.people) !== question.people, `${ROLL}: has ${comma(sum(roll.people))} people; ${stated}`);
       this.levelsOf = published.map((table) => this.published(table));
@@ -474,7 +474,23 @@ const safemarginVerify = (() => {
         const agree = columns.every((column, option) => level.added(column).every(meets(option)));
         refuse(!agree, `${name}: adds up to other counts than ${level.name}`);
       }
+      this.checkRanges(columns, [], name);
       this.witnesses.push(columns);
+    }
+    bound(stated) { // ranges that a count of every witness lies in
+      const kinds = { axis: isText, group: isTexts, option: isCount, least: isInt, most: isInt };
+      for (const entry of stated) {
+        const { axis, group, ...range } = fields(entry, kinds, `${WITNESSES}: beyond`);
+        refuse(range.option >= this.width, "beyond: option: there is none of this number");
+        this.ranges.push({ axis, ...range, inside: this.roll.column(axis).map((name) => group.includes(name)) });
+      }
+    }
+    checkRanges(columns, changes, name) {
+      for (const { axis, inside, option, least, most } of this.ranges) {
+        const steps = changes.filter(([profile, changed]) => changed === option && inside[profile]).map(([, , step]) => step);
+        const count = sum(columns[option].filter((_, profile) => inside[profile])) + sum(steps);
+        refuse(count < least || count > most, `${name}: a count of ${axis} is not beyond the limit`);
+      }
     }
     fix(stated) { // sums that all witnesses share with the first
       for (const entry of stated) {
@@ -505,6 +521,7 @@ const safemarginVerify = (() => {
         const kept = [...sums].every(([at, step]) => !step || level.printed[Math.floor(at / width)][at % width] === null);
         refuse(!kept, `${name}: changes a count of ${level.name}`);
       }
+      this.checkRanges(start, changes, name);
       this.moves.push([from, changes]);
     }
     *levels(sets) { // full profiles, sets of columns of the roll, published groups, and published groups two by two
@@ -568,7 +585,7 @@ const safemarginVerify = (() => {
     }
   }
   const AUDITORS = { schema: oneOf(2), kind: oneOf("auditors"), files: isMap, reason: isText, salt: fits(/^[0-9a-f]{64}$/) };
-  const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList };
+  const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList, beyond: isList };
   async function checkAuditors(certificate, auditors, result, pause) {
     const manifest = await checkHashes(auditors, "auditors/", null), { questions, onlookers } = certificate;
     const own = await sha256(auditors.get(MANIFEST)) === certificate.auditors, hasReason = manifest.has("reason");
@@ -580,7 +597,8 @@ const safemarginVerify = (() => {
     refuse(beyond || onlookers.some(({ facts }) => facts), `${WITNESSES}: says nothing about noise, facts, earlier releases or totals that disagree`);
     refuse(onlookers.some(({ roll }) => roll !== "joint"), `${WITNESSES}: an onlooker does not know the joint roll, which it discloses`);
     const carried = fields(parseJson(WITNESSES, auditors.get(WITNESSES)), { schema: oneOf(2), questions: isList }, WITNESSES);
-    const byName = new Map(carried.questions.map((each) => [fields(each, HELD, WITNESSES).question, Object.fromEntries(each)]));
+    const whole = (each) => fields(isMap(each) ? new Map([["beyond", []], ...each]) : each, HELD, WITNESSES);
+    const byName = new Map(carried.questions.map(whole).map((each) => [each.question, each]));
     const all = carried.questions.length === questions.length && questions.every(({ name }) => byName.has(name));
     refuse(!all, `${WITNESSES}: is about other questions than the certificate`);
     const everybody = new Roll(ROLL, auditors.get(ROLL)).counted();
@@ -590,6 +608,7 @@ const safemarginVerify = (() => {
       refuse(!fewer, `${held.roll}: has people who are not in ${ROLL}`);
       const proof = new Proof(question, roll, certificate.tables, certificate.target);
       refuse(!held.tables.length, `${WITNESSES}: holds no table`);
+      proof.bound(held.beyond);
       held.tables.forEach((counts, number) => { proof.addWitness(counts, number); if (!number) proof.fix(held.fixed); });
       held.moves.forEach((move, number) => proof.addMove(move, number));
       for (const level of proof.levels(checkedSets(certificate, proof.tables))) {

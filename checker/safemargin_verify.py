@@ -565,6 +565,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
         # What every witness must add up to, by option and cell; None where anything will do.
         self.facts = [(level.name, level, level.printed) for level in self.levels_of]
         self.witnesses, self.moves = list[Any](), list[Any]()  # columns by option; (witness, changes)
+        self.ranges = list[tuple[str, list[int], int, int, int]]()  # axis, profiles, option, least and most
 
     def _published(self, table: Table) -> Level:
         """The cells of a published table; a combination that has people and no row is a finding."""
@@ -592,7 +593,22 @@ class Proof:  # the witnesses of one question, and the check of every cell
             sums = zip(printed, map(level.added, columns))
             met = all(count in (None, added) for wanted, own in sums for count, added in zip(wanted, own))
             refuse(not met, f"{name}: adds up to other counts than {fact}")
+        self._check_ranges(columns, {}, name)
         self.witnesses.append(columns)
+
+    def bound(self, stated: Any) -> None:
+        """Ranges that a count of every witness lies in: answers with such counts lead the rule to this release."""
+        for entry in (only(each, "axis group option least most", "beyond") for each in stated):
+            axis, group = member(entry, "axis", str, "beyond"), set(texts(entry["group"], "beyond"))
+            option, least, most = (member(entry, key, int, "beyond") for key in ("option", "least", "most"))
+            refuse(not 0 <= option < self.count, "beyond: option: there is none of this number")
+            inside = [profile for profile, name in enumerate(self.roll.column(axis)) if name in group]
+            self.ranges.append((axis, inside, option, least, most))
+
+    def _check_ranges(self, columns: Any, steps: Mapping[tuple[int, int], int], name: str) -> None:
+        for axis, inside, option, least, most in self.ranges:
+            count = sum(columns[option][profile] + steps.get((profile, option), 0) for profile in inside)
+            refuse(not least <= count <= most, f"{name}: a count of {axis} is not beyond the limit")
 
     def fix(self, stated: Any) -> None:
         """Sums that all witnesses share with the first: answers with these sums lead the rule to this release."""
@@ -627,6 +643,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
                 sums[at] = sums.get(at, 0) + step
             changed = any(step and printed[option][cell] is not None for (option, cell), step in sums.items())
             refuse(changed, f"{name}: changes a count of {fact}")
+        self._check_ranges(self.witnesses[start], steps, name)
         self.moves.append((start, [[(at, n) for (at, o), n in steps.items() if o == i] for i in range(self.count)]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
@@ -710,12 +727,13 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
     refuse(others, f"{WITNESSES}: is about other questions than the certificate")
     everybody = Roll(ROLL, auditors.get(ROLL, b"")).counted()
     for question in questions:
-        held = only(by_name[question.name], "question roll tables moves fixed", WITNESSES)
+        held = only({"beyond": [], **by_name[question.name]}, "question roll tables moves fixed beyond", WITNESSES)
         name = member(held, "roll", str, WITNESSES)
         roll = Roll(name, auditors.get(name, b""))
         more = name != ROLL and any(people > everybody.get(each, 0) for each, people in roll.counted().items())
         refuse(more, f"{name}: has people who are not in {ROLL}")
         proof = Proof(question, roll, tables, stated["target"])
+        proof.bound(member(held, "beyond", list, WITNESSES))
         for number, counts in enumerate(member(held, "tables", list, WITNESSES)):
             proof.add_witness(counts, number)
             if number == 0:

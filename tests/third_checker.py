@@ -264,7 +264,8 @@ class Certificate:
         for each in carried["questions"]:
             own = self.counted(csv_of(auditors[each["roll"]]))
             must(all(people <= everybody.get(profile, 0) for profile, people in own.items()), "people of no roll")
-            has(each, question=str, roll=str, tables=list, moves=list, fixed=list)
+            more = {"beyond": list} if "beyond" in each else {}
+            has(each, question=str, roll=str, tables=list, moves=list, fixed=list, **more)
             self.prove(self.questions[each["question"]], csv_of(auditors[each["roll"]]), each)
         return "holds"
 
@@ -289,7 +290,15 @@ class Certificate:
             has(each, axis=str, groups=list)
             part = [names(group) for group in each["groups"]]
             fixed += [[p for p, row in enumerate(roll) if row[each["axis"]] in group] for group in part]
+        ranges = []
+        for each in carried.get("beyond", []):
+            has(each, axis=str, group=list, option=int, least=int, most=int)
+            must(0 <= each["option"] < len(options), "beyond")
+            group = names(each["group"])
+            ranges.append(([p for p, row in enumerate(roll) if row[each["axis"]] in group], each))
         for witness in witnesses:
+            for inside, each in ranges:
+                must(each["least"] <= sum(witness[p][each["option"]] for p in inside) <= each["most"], "beyond")
             for counts, all_ in zip(witness, people, strict=True):
                 must(min(counts, default=0) >= 0 and sum(counts) <= all_, "people")
             for inside in fixed:

@@ -138,6 +138,7 @@ def write_back(read: ReadTable, hidden: Collection[int], keys: Keys | None = Non
     for line, column in (places[row].tolist() for row in hidden):
         rows[at_line[line]][column] = MARK
     _remove_others(rows, counted)
+    _remove_above(rows, min(row for row, _ in counted), {text for axis in read.axes for text in axis.labels})
     for row, line in enumerate(grid.lines):
         while line in grid.short and rows[row] and rows[row][-1] is None:
             rows[row].pop()  # a header of R has one field less than its rows
@@ -181,6 +182,12 @@ def _remove_others(rows: list[list[Cell]], counted: set[tuple[int, int]], kept: 
         for column in range(first, len(rows[row])):
             if (row, column) not in counted and column not in kept and _is_numeric(rows[row][column]):
                 rows[row][column] = None
+
+
+def _remove_above(rows: list[list[Cell]], first: int, labels: Collection[str]) -> None:
+    """Take away numbers above the body that name no column: a formula beside a title may state what is suppressed."""
+    for row in range(first):
+        rows[row] = [None if _is_numeric(cell) and shown(cell) not in labels else cell for cell in rows[row]]
 
 
 def _is_numeric(cell: Cell) -> bool:
