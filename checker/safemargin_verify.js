@@ -135,8 +135,8 @@ const safemarginVerify = (() => {
     const manifest = expect(parseJson(MANIFEST, files.get(MANIFEST)), isMap, `${place}${MANIFEST}`);
     const hashes = expect(manifest.get("files"), isMap, `${place}${MANIFEST}: files`);
     const held = [...files.keys()].filter((name) => name !== MANIFEST && name !== signature);
-    const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name));
-    const how = hashes.has(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
+    const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name) || name.includes("/"));
+    const how = hashes.has(odd) && !held.includes(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
     refuse(odd !== undefined, `${place}${odd}: ${how}`);
     for (const [name, mark] of hashes) refuse(await sha256(files.get(name)) !== mark, `${place}${name}: its hash is not that of the manifest`);
     return manifest;
@@ -276,10 +276,10 @@ const safemarginVerify = (() => {
     refuse(!proper, `${where("target")}: is impossible`);
     const questions = stated.questions.map((each) => new Question(each, target.beta));
     const once = questions.length && new Set(questions.map(({ name }) => name)).size === questions.length;
-    refuse(!once, `${where("questions")}: there is none, or one stands twice`);
+    refuse(!once || (questions.length < 2 && stated.figures.length), `${where("questions")}: there is none, or one stands twice, or figures are of a single one`);
     const tables = stated.tables.map((each) => new Table(each, files, questions, result));
     const total = tables.filter(({ axes }) => !axes.length), sets = tables.map(({ axes }) => canonical([...axes].sort()));
-    const apart = total.length === 1 && new Set(sets).size === tables.length;
+    const apart = total.length === 1 && [sets, tables.map(({ name }) => name)].every((each) => new Set(each).size === tables.length);
     refuse(!apart, `${where("tables")}: there must be one total, and one table of any set of axes`);
     for (const question of questions) {
       question.checkTotals(total[0]);
@@ -352,7 +352,7 @@ const safemarginVerify = (() => {
     const { tau } = target, rolls = onlookers.map(({ roll }) => roll), joint = rolls.includes("joint");
     const [s, many] = onlookers.length > 1 ? ["", "s"] : ["s", ""];
     const sizes = rolls.includes("sizes") ? "how many people each group has" : "no sizes of groups";
-    const remember = `, and remember${s} the release of ${cycles.join(" and ")} and believe${s} that nobody who stayed changed ` +
+    const remember = `, and remember${s} the release of ${cycles.map(quoted).join(" and ")} and believe${s} that nobody who stayed changed ` +
       "their answer", knows = (joint ? "how many people there are of every kind" : sizes) +
       when(onlookers.some(({ facts }) => facts), ` and hold${s} facts of their own`) + when(cycles.length, remember);
     const claims = new Map(); // what is said in the same words of several questions is said once
@@ -361,9 +361,9 @@ const safemarginVerify = (() => {
       claims.set(canonical(said), [said, [...of, question.name]]);
     }
     const said = [...claims.values()], counts = said.map(([[, which]]) => which).sort().pop();
-    const limits = said.map(([[text], of]) => when(said.length > 1, `(${of.join(", ")}) `) + text).join("; ");
+    const limits = said.map(([[text], of]) => when(said.length > 1, `(${of.map(quoted).join(", ")}) `) + text).join("; ");
     const near = tau ? `to an interval no wider than ${tau}` : "exactly", epsilons = noise.map(({ epsilon }) => epsilon);
-    const sensitive = [...target.sensitive].flatMap(([axis, names]) => names.map((name) => `${axis} ${name}`));
+    const sensitive = [...target.sensitive].flatMap(([axis, names]) => names.map((name) => quoted(`${axis} ${name}`)));
     const more = when(sensitive.length > 10, ` and ${comma(sensitive.length - 10)} more`);
     const most = noise.flatMap(({ posterior }) => posterior).reduce((a, b) => (!a || b.chance >= a.chance ? b : a), null);
     return [
@@ -374,7 +374,7 @@ const safemarginVerify = (() => {
       when(sensitive.length, ` The counts of ${sensitive.slice(0, 10).join("; ")}${more}, which are sensitive, cannot be inferred ${near}.`),
       when(noise.length, ` Noised counts of large groups are close to the true ones (noise of epsilon ${epsilons.join(" and ")}).`),
       when(most, most && " To somebody who takes all counts as equally probable, the probability that " +
-        `${most.axis} ${most.group} is beyond a limit is ${most.chance} (the draw of noised groups: ${most.draw}).`),
+        `${quoted(`${most.axis} ${most.group}`)} is beyond a limit is ${most.chance} (the draw of noised groups: ${most.draw}).`),
       when(slack, ` Totals disagree: every published count may be off by ${comma(slack)}.`),
       when(unproved, ` For ${comma(unproved)} counts only fractional tables show it, which is no proof.`),
       rule === "rerun"
@@ -395,7 +395,7 @@ const safemarginVerify = (() => {
     ].join("");
   }
   function aboutTotal({ name, options, people, secrets }, tau) { // what the total of a question discloses by itself
-    const where = when(name, ` (${name})`), enough = BigInt(people - Math.min(tau, Math.floor(people / 4)));
+    const where = when(name, ` (${quoted(name)})`), enough = BigInt(people - Math.min(tau, Math.floor(people / 4)));
     const nobody = options.filter((_, option) => secrets.some(({ members, share }) => same(members, [option]) && !share[0]));
     const sets = secrets.filter(({ members }) => members.length === 1 || options.length - members.length > 1);
     const shown = people <= 2 || sets.some(({ share: [n, d] }) => n * BigInt(people) >= enough * d);
@@ -446,7 +446,7 @@ const safemarginVerify = (() => {
   class Proof { // the witnesses of one question, and the check of every cell
     constructor(question, roll, tables, target) {
       const published = tables.filter((table) => table.printed.has(question.name)), width = question.options.length;
-      Object.assign(this, { question, roll, target, tables: published, width, witnesses: [], moves: [] });
+      Object.assign(this, { question, roll, target, tables: published, width, witnesses: [], moves: [], ranges: [] });
       const stated = `the certificate says ${comma(question.people)}`;
       refuse(sum(roll.people) !== question.people, `${ROLL}: has ${comma(sum(roll.people))} people; ${stated}`);
       this.levelsOf = published.map((table) => this.published(table));
@@ -474,7 +474,23 @@ const safemarginVerify = (() => {
         const agree = columns.every((column, option) => level.added(column).every(meets(option)));
         refuse(!agree, `${name}: adds up to other counts than ${level.name}`);
       }
+      this.checkRanges(columns, [], name);
       this.witnesses.push(columns);
+    }
+    bound(stated) { // ranges that a count of every witness lies in
+      const kinds = { axis: isText, group: isTexts, option: isCount, least: isInt, most: isInt };
+      for (const entry of stated) {
+        const { axis, group, ...range } = fields(entry, kinds, `${WITNESSES}: beyond`);
+        refuse(range.option >= this.width, "beyond: option: there is none of this number");
+        this.ranges.push({ axis, ...range, inside: this.roll.column(axis).map((name) => group.includes(name)) });
+      }
+    }
+    checkRanges(columns, changes, name) {
+      for (const { axis, inside, option, least, most } of this.ranges) {
+        const steps = changes.filter(([profile, changed]) => changed === option && inside[profile]).map(([, , step]) => step);
+        const count = sum(columns[option].filter((_, profile) => inside[profile])) + sum(steps);
+        refuse(count < least || count > most, `${name}: a count of ${axis} is not beyond the limit`);
+      }
     }
     fix(stated) { // sums that all witnesses share with the first
       for (const entry of stated) {
@@ -505,6 +521,7 @@ const safemarginVerify = (() => {
         const kept = [...sums].every(([at, step]) => !step || level.printed[Math.floor(at / width)][at % width] === null);
         refuse(!kept, `${name}: changes a count of ${level.name}`);
       }
+      this.checkRanges(start, changes, name);
       this.moves.push([from, changes]);
     }
     *levels(sets) { // full profiles, sets of columns of the roll, published groups, and published groups two by two
@@ -568,7 +585,7 @@ const safemarginVerify = (() => {
     }
   }
   const AUDITORS = { schema: oneOf(2), kind: oneOf("auditors"), files: isMap, reason: isText, salt: fits(/^[0-9a-f]{64}$/) };
-  const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList };
+  const HELD = { question: isText, roll: isText, tables: isList, moves: isList, fixed: isList, beyond: isList };
   async function checkAuditors(certificate, auditors, result, pause) {
     const manifest = await checkHashes(auditors, "auditors/", null), { questions, onlookers } = certificate;
     const own = await sha256(auditors.get(MANIFEST)) === certificate.auditors, hasReason = manifest.has("reason");
@@ -580,7 +597,8 @@ const safemarginVerify = (() => {
     refuse(beyond || onlookers.some(({ facts }) => facts), `${WITNESSES}: says nothing about noise, facts, earlier releases or totals that disagree`);
     refuse(onlookers.some(({ roll }) => roll !== "joint"), `${WITNESSES}: an onlooker does not know the joint roll, which it discloses`);
     const carried = fields(parseJson(WITNESSES, auditors.get(WITNESSES)), { schema: oneOf(2), questions: isList }, WITNESSES);
-    const byName = new Map(carried.questions.map((each) => [fields(each, HELD, WITNESSES).question, Object.fromEntries(each)]));
+    const whole = (each) => fields(isMap(each) ? new Map([["beyond", []], ...each]) : each, HELD, WITNESSES);
+    const byName = new Map(carried.questions.map(whole).map((each) => [each.question, each]));
     const all = carried.questions.length === questions.length && questions.every(({ name }) => byName.has(name));
     refuse(!all, `${WITNESSES}: is about other questions than the certificate`);
     const everybody = new Roll(ROLL, auditors.get(ROLL)).counted();
@@ -590,6 +608,7 @@ const safemarginVerify = (() => {
       refuse(!fewer, `${held.roll}: has people who are not in ${ROLL}`);
       const proof = new Proof(question, roll, certificate.tables, certificate.target);
       refuse(!held.tables.length, `${WITNESSES}: holds no table`);
+      proof.bound(held.beyond);
       held.tables.forEach((counts, number) => { proof.addWitness(counts, number); if (!number) proof.fix(held.fixed); });
       held.moves.forEach((move, number) => proof.addMove(move, number));
       for (const level of proof.levels(checkedSets(certificate, proof.tables))) {

@@ -172,8 +172,7 @@ def texts(value: Any, where: str) -> list[str]:
 
 def numbered(names: Sequence[str]) -> dict[str, int]:
     """The number of every name; CSV may have an apostrophe before one that a spreadsheet would run."""
-    plain = {name: number for number, name in enumerate(names)}
-    return {**{f"'{name}": number for name, number in plain.items()}, **plain}
+    return {**{f"'{name}": number for number, name in enumerate(names)}, **{name: n for n, name in enumerate(names)}}
 
 
 def fraction(holder: Any, key: str, where: str) -> Fraction:
@@ -190,7 +189,7 @@ def check_hashes(files: Files, place: str, signature: str = "") -> dict[str, Any
     refuse(MANIFEST not in files, f"{place}{MANIFEST}: is missing")
     manifest = parse_json(MANIFEST, files[MANIFEST])
     hashes: dict[str, str] = member(manifest, "files", dict, f"{place}{MANIFEST}")
-    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature}))
+    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature})) or [name for name in files if "/" in name]
     how = "lies in the folder, but its manifest does not name it" if set(odd[:1]) & set(files) else "is missing"
     refuse(odd, f"{place}{''.join(odd[:1])}: {how}")
     for name, mark in hashes.items():
@@ -328,11 +327,11 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     for axis, names in member(target, "sensitive", dict, "target").items():
         texts(names, f"target: sensitive: {axis}")
     questions = [Question(stated, beta) for stated in member(certificate, "questions", list, CERTIFICATE)]
-    once = 0 < len(questions) == len({question.name for question in questions})
-    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice")
+    once = bool(certificate.get("figures")) < len(questions) == len({question.name for question in questions})
+    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice, or figures are of a single one")
     tables = [Table(stated, files, questions, result) for stated in certificate["tables"]]
     total = [table for table in tables if not table.axes]
-    once = len(total) == 1 and len({tuple(sorted(table.axes)) for table in tables}) == len(tables)
+    once = len(total) == 1 and len({frozenset(t.axes) for t in tables}) == len({t.name for t in tables}) == len(tables)
     refuse(not once, f"{CERTIFICATE}: tables: there must be one total, and one table of any set of axes")
     for question in questions:
         question.check_totals(total[0])
@@ -410,19 +409,19 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if any(onlooker["facts"] for onlooker in onlookers):
         knows += f" and hold{s} facts of their own"
     if earlier["cycles"]:
-        knows += f", and remember{s} the release of {' and '.join(earlier['cycles'])}"
+        knows += f", and remember{s} the release of {quoted(earlier['cycles'], ' and ')}"
         knows += f" and believe{s} that nobody who stayed changed their answer"
     claims: dict[tuple[str, str, str], list[str]] = {}
     for question in certificate["questions"]:
         claims.setdefault(_claim(question, target), []).append(question["question"])
-    limits = "; ".join(f"({', '.join(of)}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
+    limits = "; ".join(f"({quoted(of, ', ')}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
     counts = max(claim[1] for claim in claims)  # what is protected of every question
     tau, near = target["tau"], f"to an interval no wider than {target['tau']}" if target["tau"] else "exactly"
     small = " (in small groups: a quarter of their people)" if tau else ""
     yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {counts} can be "
     yield f"inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these limits, "
     yield f"as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
-    sensitive = [f"{axis} {name}" for axis, names in target["sensitive"].items() for name in names]
+    sensitive = [quoted([f"{axis} {name}"]) for axis, names in target["sensitive"].items() for name in names]
     if sensitive:
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
         yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {near}."
@@ -430,8 +429,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
         for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
-            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
-            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
+            yield " To somebody who takes all counts as equally probable, the probability that "
+            yield f"{quoted([each['axis'] + ' ' + each['group']])} is beyond a limit is {each['chance']} (the draw of "
+            yield f"noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -452,7 +452,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     for question in certificate["questions"]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [option for option in question["options"] if shares.get((option,)) == 0]
-        where, people = f" ({question['question']})" if question["question"] else "", question["people"]
+        where, people = f" ({quoted([question['question']])})" if question["question"] else "", question["people"]
         yield f" The total says that nobody chose {quoted(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
@@ -565,6 +565,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
         # What every witness must add up to, by option and cell; None where anything will do.
         self.facts = [(level.name, level, level.printed) for level in self.levels_of]
         self.witnesses, self.moves = list[Any](), list[Any]()  # columns by option; (witness, changes)
+        self.ranges = list[tuple[str, list[int], int, int, int]]()  # axis, profiles, option, least and most
 
     def _published(self, table: Table) -> Level:
         """The cells of a published table; a combination that has people and no row is a finding."""
@@ -592,7 +593,22 @@ class Proof:  # the witnesses of one question, and the check of every cell
             sums = zip(printed, map(level.added, columns))
             met = all(count in (None, added) for wanted, own in sums for count, added in zip(wanted, own))
             refuse(not met, f"{name}: adds up to other counts than {fact}")
+        self._check_ranges(columns, {}, name)
         self.witnesses.append(columns)
+
+    def bound(self, stated: Any) -> None:
+        """Ranges that a count of every witness lies in: answers with such counts lead the rule to this release."""
+        for entry in (only(each, "axis group option least most", "beyond") for each in stated):
+            axis, group = member(entry, "axis", str, "beyond"), set(texts(entry["group"], "beyond"))
+            option, least, most = (member(entry, key, int, "beyond") for key in ("option", "least", "most"))
+            refuse(not 0 <= option < self.count, "beyond: option: there is none of this number")
+            inside = [profile for profile, name in enumerate(self.roll.column(axis)) if name in group]
+            self.ranges.append((axis, inside, option, least, most))
+
+    def _check_ranges(self, columns: Any, steps: Mapping[tuple[int, int], int], name: str) -> None:
+        for axis, inside, option, least, most in self.ranges:
+            count = sum(columns[option][profile] + steps.get((profile, option), 0) for profile in inside)
+            refuse(not least <= count <= most, f"{name}: a count of {axis} is not beyond the limit")
 
     def fix(self, stated: Any) -> None:
         """Sums that all witnesses share with the first: answers with these sums lead the rule to this release."""
@@ -627,6 +643,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
                 sums[at] = sums.get(at, 0) + step
             changed = any(step and printed[option][cell] is not None for (option, cell), step in sums.items())
             refuse(changed, f"{name}: changes a count of {fact}")
+        self._check_ranges(self.witnesses[start], steps, name)
         self.moves.append((start, [[(at, n) for (at, o), n in steps.items() if o == i] for i in range(self.count)]))
 
     def levels(self, sets: Sequence[Sequence[str]]) -> Iterator[Level]:
@@ -710,12 +727,13 @@ def check_auditors(stated: Any, auditors: Files, questions: list[Question], tabl
     refuse(others, f"{WITNESSES}: is about other questions than the certificate")
     everybody = Roll(ROLL, auditors.get(ROLL, b"")).counted()
     for question in questions:
-        held = only(by_name[question.name], "question roll tables moves fixed", WITNESSES)
+        held = only({"beyond": [], **by_name[question.name]}, "question roll tables moves fixed beyond", WITNESSES)
         name = member(held, "roll", str, WITNESSES)
         roll = Roll(name, auditors.get(name, b""))
         more = name != ROLL and any(people > everybody.get(each, 0) for each, people in roll.counted().items())
         refuse(more, f"{name}: has people who are not in {ROLL}")
         proof = Proof(question, roll, tables, stated["target"])
+        proof.bound(member(held, "beyond", list, WITNESSES))
         for number, counts in enumerate(member(held, "tables", list, WITNESSES)):
             proof.add_witness(counts, number)
             if number == 0:

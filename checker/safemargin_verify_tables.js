@@ -343,7 +343,7 @@ const safemarginTables = ((base) => {
 
   // 5. What certificates state
   const SHARED = { schema: isCount, kind: isText, statement: isText, ...TABLES };
-  const OWN = { primary: isCounts, protect: (value) => isNull(value) || isCount(value), insiders: isCount, lower_bound: isCount, extra: isCount, rule: oneOf("rerun", "not shown"), rule_tables: isCount, known_in_range: isMaps };
+  const OWN = { primary: isCounts, protect: (value) => isNull(value) || isCount(value), insiders: isCount, lower_bound: isCount, fewest: (value) => isNull(value) || isMap(value), extra: isCount, rule: oneOf("rerun", "not shown"), rule_tables: isCount, known_in_range: isMaps };
   const OFFICE_STATEMENT = "each suppressed count has values more than tau apart in integer tables that print the same";
   function statement({ tau, tables, known_before: known, unproved }) { // of a public certificate
     const before = tables.filter((table) => table.get("earlier")).map((table) => quoted(table.get("file"))).join(", ");
@@ -355,10 +355,11 @@ const safemarginTables = ((base) => {
       + `. ${unproved ? `For ${many(unproved, "suppressed count")} this was not shown. ` : ""}`
       + "The onlooker of this statement knows that zeros are printed, and neither the rule by which counts were chosen to be suppressed nor any count that is not printed.";
   }
-  function officeText({ tau, insiders, protect, primary }) { // of a confidential one, with the limits that it names
+  function officeText({ tau, insiders, protect, primary, lower_bound: bound }, fewest) { // of a confidential one, with the limits that it names
     return `Each suppressed count has values more than ${comma(tau)} apart in integer tables that print the same`
       + (insiders ? `, also for ${many(insiders, "respondent")} together who know their own cells` : "")
-      + (protect === null ? "." : `; each suppressed count from ${comma(primary[0])} to ${comma(primary[1])} could be ${comma(protect)} or more.`);
+      + (protect === null ? "" : `; each suppressed count from ${comma(primary[0])} to ${comma(primary[1])} could be ${comma(protect)} or more`)
+      + (fewest !== null && fewest >= bound && bound ? `; no pattern that protects them has fewer than ${many(bound, "cell")}.` : ".");
   }
   async function check(document, files, where, result) {
     const isPublic = document.get("kind") === PUBLIC;
@@ -380,7 +381,7 @@ const safemarginTables = ((base) => {
     if (!isBehind) notes.push("whether a population is behind each witness: the tables form a cycle.");
     result.unchecked.push(...notes);
     Object.assign(result, { files: Math.max(result.files, pattern.tables.length), cells: pattern.claimed.length, tables: 1, moves: pattern.changes.length });
-    Object.assign(result, { proved: isBehind, statement: isPublic ? stated.statement : officeText(stated) });
+    Object.assign(result, { proved: isBehind, statement: isPublic ? stated.statement : officeText(stated, pattern.fewest) });
   }
   function checkOffice(pattern) { // what only the certificate of the office states; its counts are the true ones
     const { stated, where, counts } = pattern, { primary, insiders, protect } = stated, [least, most] = primary;
@@ -389,7 +390,7 @@ const safemarginTables = ((base) => {
       const near = pattern.near(pattern.claimed, ...view).length;
       refuse(near, `${where}: insiders can infer ${many(near, "suppressed count")}`);
     }
-    const [up] = pattern.ranges(), notes = ["the lower bound on the number of cells."], highest = (cell) => counts[cell] + (up.get(cell) || 0);
+    const [up] = pattern.ranges(), notes = checkFewest(pattern), highest = (cell) => counts[cell] + (up.get(cell) || 0);
     const small = [...pattern.newGaps].filter((cell) => counts[cell] >= least && counts[cell] <= most);
     const low = protect === null ? 0 : small.filter((cell) => highest(cell) < protect).length;
     refuse(low, `${where}: ${many(low, "primary count")} are below ${protect} in every table`);
@@ -398,6 +399,66 @@ const safemarginTables = ((base) => {
     if (unshown) notes.push(`that ${many(unshown, "primary count")} can be above ${most}: no table of the certificate shows it.`);
     if (stated.rule === "rerun") notes.push(`that the program may print the same gaps for ${comma(stated.rule_tables)} other tables.`);
     return notes;
+  }
+
+  function checkFewest(pattern) { // the lower bound on the number of cells, as far as its proof goes
+    const { stated: { lower_bound: bound, fewest }, where } = pattern, claim = `that no pattern that protects them has fewer than ${many(bound, "cell")}`;
+    refuse(bound > pattern.newGaps.size, `${where}: lower_bound: is more than the cells that are suppressed`);
+    pattern.fewest = fewest && shownFewest(pattern);
+    if (!fewest) return bound ? [`${claim}.`] : [];
+    return pattern.fewest < bound ? [`${claim}: the proof shows ${comma(pattern.fewest)}.`] : [];
+  }
+  // How many cells every pattern has: sums times integers, added up, keep a cell from moving while some others are printed,
+  // so one of these is suppressed where the cell is; and such requirements, times weights, add up to a number of cells.
+  function shownFewest(pattern) {
+    const { counts, stated: { tau, protect, primary: [low, high] }, size, gaps, oldGaps, newGaps, printed } = pattern, where = `${pattern.where}: fewest`;
+    const { kept, proofs, tree } = fields(pattern.stated.fewest, { kept: isCounts, proofs: isList, tree: isMap }, where), keep = new Set(kept);
+    const fresh = new Set(pattern.fresh.flatMap(({ ids }) => ids)), isPrimary = (cell) => newGaps.has(cell) && counts[cell] >= low && counts[cell] <= high;
+    refuse(kept.some((cell) => gaps.has(cell) || !fresh.has(cell)), `${where}: a cell that is kept is suppressed, or in no new table`);
+    const root = pattern.number.get(keyOf([]));
+    const isFixed = (cell) => keep.has(cell) || pattern.printedBefore.has(cell) || pattern.knownBefore.has(cell) || cell === root || printed.get(cell) === 0;
+    const forced = new Set([...newGaps].filter((cell) => isPrimary(cell) || oldGaps.has(cell)));
+    const free = new Set([...fresh].filter((cell) => !isFixed(cell) && !forced.has(cell)));
+    const room = range(size).map((cell) => BigInt(counts[cell] - (gaps.has(cell) || printed.has(cell) ? 1 : 0))); // zeros are printed
+    const needs = proofs.map((proof) => {
+      const { cell, cells, sides } = fields(proof, { cell: isCount, cells: isInts, sides: isList }, where), others = new Set(cells);
+      const isClaimed = free.has(cell) || forced.has(cell) || (gaps.has(cell) && !isFixed(cell));
+      refuse(!isClaimed || cells.some((other) => !free.has(other) || other === cell), `${where}: a proof is about cells that are never printed`);
+      refuse(![1, 2].includes(sides.length) || !sides.every((side) => isList(side) && side.length === 3), `${where}: a proof has other sides`);
+      const rise = protect !== null && isPrimary(cell) ? protect - counts[cell] : 0, amounts = sides.map(([amount]) => amount);
+      const isAsked = amounts.every((amount) => isCount(amount) && amount) && (amounts.length === 2 ? amounts[0] + amounts[1] <= tau + 2 : amounts[0] <= rise);
+      refuse(!isAsked, `${where}: a proof shows no limit that is asked for`);
+      sides.forEach(([amount, times, rows], side) => {
+        const good = isCount(times) && times > 0 && isList(rows) && rows.every((pair) => isPair(pair) && isInts(pair) && pair[0] >= 0 && pair[0] < pattern.sums.length);
+        refuse(!good, `${where}: a proof is of another form, or has a sum that does not exist`);
+        const rest = new Map([[cell, BigInt(side ? times : -times)]]), put = (at, number) => rest.set(at, (rest.get(at) || 0n) + number);
+        for (const [row, number] of rows) pattern.sums[row].forEach((at, place) => put(at, BigInt(place ? -number : number)));
+        const left = [...rest].filter(([at]) => !isFixed(at) && !others.has(at)), most = left.reduce((all, [at, number]) => all + number * room[at], 0n);
+        refuse(left.some(([, number]) => number < 0n) || most >= BigInt(amount) * BigInt(times), `${where}: a proof does not add up`);
+      });
+      return [cell, others];
+    });
+    const leastCells = (node, said) => { // in this case and in all cases within it
+      if (node.has("cell")) {
+        const { cell, with: inside, without } = fields(node, { cell: isCount, with: isMap, without: isMap }, where);
+        refuse(!free.has(cell) || said.has(cell), `${where}: a case is about no free cell, or about one twice`);
+        const [one, other] = [[inside, true], [without, false]].map(([each, is]) => leastCells(each, new Map([...said, [cell, is]])));
+        return one < other ? one : other;
+      }
+      const { times, weights } = fields(node, { times: (value) => isCount(value) && value > 0, weights: isList }, where), own = BigInt(times);
+      const left = new Map([...said].filter(([, is]) => is).map(([cell]) => [cell, own]));
+      let total = 0n;
+      for (const pair of weights) {
+        refuse(!isPair(pair) || !isCounts(pair) || pair[0] >= needs.length, `${where}: there is no such proof`);
+        const [cell, others] = needs[pair[0]], weight = BigInt(pair[1]), put = (at, number) => left.set(at, (left.has(at) ? left.get(at) : own) + number);
+        if (free.has(cell)) put(cell, weight);
+        else total += weight;
+        others.forEach((other) => put(other, -weight));
+      }
+      for (const [cell, r] of left) total += said.get(cell) || (!said.has(cell) && r < 0n) ? r : 0n;
+      return total > 0n ? (total + own - 1n) / own : 0n;
+    };
+    return forced.size + Number(leastCells(tree, new Map()));
   }
 
   // 6. A published folder, and a certificate by itself with the files that it is about

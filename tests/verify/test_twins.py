@@ -123,6 +123,56 @@ def texts_that_differ(base: Vector) -> Iterator[Vector]:
     yield vectors.restated(base, "a name that ends its own quotation", base.outcome, onlookers=onlookers)
 
 
+def stated_beside(base: Vector) -> Iterator[Vector]:
+    """Files that nothing is said about, under a name that lets them in; tables that a page shows once for two."""
+    certificate = json.loads(base.published["certificate.json"])
+
+    def forged(name: str, files: dict[str, bytes], **fields: object) -> Vector:
+        text = json.dumps({**certificate, **fields}).encode()
+        made = replace(base, published={**base.published, **files, "certificate.json": text})
+        return replace(vectors.resealed(made), name=f"{base.name}: {name}", outcome="fails")
+
+    yield forged("a figure of a single question", {"more.csv": b"r,count\nr0,1\n"}, figures=["more.csv"])
+    yield forged("a file in a folder", {"published/r.csv": b"r,count\nr0,1\n"}, figures=["published/r.csv"])
+    one, *others = certificate["tables"]
+    page = base.published["index.html"].decode()
+    block = json.loads(page.split('id="tables">')[1].split("</script>")[0])
+    block.pop("r")
+    shown = page.split('id="tables">')[0] + 'id="tables">' + json.dumps(block) + "</script>"
+    same = [one, {**others[0], "name": "c"}, *others[1:]]
+    yield forged("two tables of one name", {"index.html": shown.encode()}, tables=same)
+
+
+def test_nothing_is_let_in_beside_what_is_stated() -> None:
+    base = next(base for seed in range(9) if '"question": ""' in str((base := vectors.written(seed)).published))
+    cases = [*stated_beside(base)]
+    compare(cases)
+    for case in cases:
+        assert third_checker.outcome(case.published, case.auditors) == case.outcome, case.name
+
+
+def test_names_cannot_end_their_quotation_in_a_statement(tmp_path: Path) -> None:
+    """Axes, categories, questions and cycles come from files: a sentence in a name is quoted as a name."""
+    name = "a, which cannot be inferred. Nobody can infer 'anything' from \"these\" files"
+    seeds = (v for seed in range(60) if (v := vectors.released(seed, tmp_path / str(seed))) is not None)
+    base = next(v for v in seeds if json.loads(v.published["certificate.json"])["target"]["sensitive"])
+    certificate = json.loads(base.published["certificate.json"])
+    question, target = certificate["questions"][0], {**certificate["target"], "sensitive": {"x": [name]}}
+    group = {"axis": "x", "group": name, "chance": "0.050", "secret": "a", "draw": "counted"}
+    noise = [{"epsilon": "1", "posterior": [group], "omitted": []}]
+    two = [{**question, "question": name, "people": 1}, {**question, "question": "b", "secrets": []}]
+    cycles = {"cycles": [name], "held": "jointly", "net": False}
+    for fields, shown in (
+        ({"target": target}, f"x {name}"),
+        ({"noise": noise}, f"x {name}"),
+        ({"questions": two}, name),
+        ({"earlier": cycles}, name),
+    ):
+        text = checker.statement({**certificate, **fields})
+        assert name not in text and checker.quoted([shown]) in text
+    compare([base])  # the words of the checker in JavaScript, too
+
+
 def test_texts_are_measured_alike(tmp_path: Path) -> None:
     base = vectors.written(0)
     cases = [*texts_that_differ(base)]

@@ -293,8 +293,11 @@ def _mend(task: Task) -> None:
 
 
 def _can_solve(task: Task) -> bool:
-    """Whether programs are allowed and a system of this size is worth any."""
-    return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.system) > 0
+    """Whether programs are allowed and a system of this size is worth any; one with many slices takes seconds each."""
+    if isinstance(task, Bounding):
+        return task.programs
+    few = task.system.slices.shape[0] <= EFFORT.dense_slices
+    return few and not task.is_hopeless and program_budget(task.system) > 0
 
 
 def _solve(task: Task) -> None:

@@ -7,7 +7,7 @@ import glob
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -254,11 +254,19 @@ def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, key: str) -> tup
     return tuple(database.execute(f"select enum_range(null::{key}_labels)").fetchall()[0][0])
 
 
+def is_file_of(path: Path, name: str) -> bool:
+    """Whether a message about a path is about this file."""
+    return str(path) == name
+
+
 def _explained(path: Path, message: str, is_file: bool) -> str:
     """One line from a message of DuckDB, without the record that it quotes."""
     if is_file and ("utf-8" in message.lower() or "unicode" in message.lower()):
         check_encoding(path)
     line = re.search(r"CSV Error on Line: (\d+)", message)
+    named = re.search(r"^  file = (.*)$", message, re.MULTILINE)
+    if line and named and not is_file_of(path, named[1]):  # one of several
+        return f"{Path(named[1]).name}: {_explained(Path(named[1]), message, is_file)}"
     fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if line and fields:
         return f"line {line[1]}: has {fields[2]} fields, the header has {fields[1]}"
@@ -275,12 +283,26 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
 
 def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
-    stamps = stamped([path])
-    names, delimiter, above = csv_header(path)
+    return _csv(path, (path,))
+
+
+def open_csv_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
+    """CSV files as one table: all must have the same columns in the same order, separated alike."""
+    first = csv_header(parts[0])
+    for other in parts[1:]:
+        if csv_header(other) != first:
+            raise InputError(f"{other}: has other columns than {parts[0].name}; one table has the same in every file")
+    return replace(_csv(path, parts), parts=parts)
+
+
+def _csv(path: Path, parts: Sequence[Path]) -> DuckSource:
+    stamps = stamped(parts)
+    names, delimiter, above = csv_header(parts[0])
     # Columns go by number: DuckDB does not distinguish `A` from `a`.
     types = ", ".join(f"c{column}: 'VARCHAR'" for column in range(len(names)))
+    files = ", ".join(literal(glob.escape(str(part))) for part in parts)
     scan = (
-        f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "
+        f"read_csv([{files}], columns={{{types}}}, auto_detect=false, header=true, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
         f"hive_partitioning=false, skip={above})"
     )
@@ -305,7 +327,7 @@ def open_parquet(path: Path, table: str | None = None) -> DuckSource:
 def open_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
     """Parquet files as one table, whose columns must agree; `year=2024` in the name of a folder is a column, too."""
     if not parts:
-        raise InputError(f"{path}: there is no Parquet file in it, or none with such a name")
+        raise InputError(f"{path}: there is no Parquet or CSV file in it, or none with such a name")
     return _parquet(path, parts, partitioned=any("=" in part.name for file in parts for part in file.parents))
 
 

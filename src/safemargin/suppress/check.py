@@ -23,8 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds import Verification
-from safemargin.core import InputError, IntArray, Lattice
+from safemargin.core import BoolArray, InputError, IntArray, Lattice
 from safemargin.history.contents import GAP
+from safemargin.suppress.fewest import FewestCells
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate
@@ -57,7 +58,8 @@ class PrintedTables:
         self.id_of = {tuple(row): cell_id for cell_id, row in enumerate(self.nodes.tolist())}
         self.labels = [{label: node for node, label in enumerate(tree.labels)} for tree in self.trees]
         self.counts = np.zeros(len(self.nodes), dtype=np.int64)
-        self.printed, self.gaps, self.new_gaps = (np.zeros(len(self.nodes), dtype=bool) for _ in range(3))
+        no = np.zeros(len(self.nodes), dtype=bool)
+        self.printed, self.gaps, self.new_gaps, self.old_gaps, self.printed_before = (no.copy() for _ in range(5))
         self.failures: list[str] = []
         for index, ((name, path), ids) in enumerate(zip(files.items(), self.cell_ids, strict=True)):
             printed = read_earlier(path, {}, trees=self.axes[index]).counts.ravel()
@@ -67,6 +69,8 @@ class PrintedTables:
                 self.failures.append(f"{name}: prints other counts than the files before it")
             self.counts[cells], self.printed[cells], self.gaps[gaps] = values, True, True
             self.new_gaps[gaps] |= index < self.new
+            self.old_gaps[gaps] |= index >= self.new
+            self.printed_before[cells] |= index >= self.new
 
     def find(self, cell: Cell) -> int:
         """The id of a cell by its labels."""
@@ -116,7 +120,9 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         claimed = np.flatnonzero(gaps & ~known_before)
         failures += _too_close(claimed, moves, insiders, certificate.tau)
         failures += _too_small(certificate, np.flatnonzero(tables.new_gaps), moves)
-    unchecked = ["the lower bound on the number of cells", *_believed(certificate)]
+    unchecked = _believed(certificate)
+    if not failures:
+        unchecked = [*_bounded(certificate, tables, counts[:size], known_before), *unchecked]
     if not failures:
         in_range = np.array([tables.find(cell) for cell in certificate.known_in_range], dtype=np.int64)
         unchecked += _unshown(certificate, np.setdiff1d(np.flatnonzero(tables.new_gaps), in_range), moves)
@@ -132,6 +138,45 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         failures=tuple(failures),
         unchecked=tuple(unchecked),
     )
+
+
+def _bounded(
+    certificate: PatternCertificate, tables: PrintedTables, counts: IntArray, known_before: BoolArray
+) -> list[str]:
+    """What of the lower bound on the number of cells its proof does not show."""
+    new = np.zeros(len(counts), dtype=bool)
+    new[np.concatenate(tables.cell_ids[: tables.new])] = True
+    least, most = certificate.primary
+    primary = tables.new_gaps & (counts >= least) & (counts <= most)
+    forced = primary | (tables.new_gaps & tables.old_gaps)
+    bound, document = certificate.lower_bound, certificate.fewest
+    if bound > tables.new_gaps.sum():
+        raise ValueError("lower_bound: is more than the cells that are suppressed")
+    if document is None:
+        return ["the lower bound on the number of cells"] if bound else []
+    if set(document) != {"kept", "proofs", "tree"} or any(
+        set(proof) != {"cell", "cells", "sides"} for proof in document["proofs"]
+    ):
+        raise ValueError("fewest: is of another form")
+    kept = np.array(document["kept"], dtype=object)
+    if any(type(cell) is not int or cell < 0 for cell in kept) or not all(
+        new[cell] and not tables.gaps[cell] for cell in kept
+    ):
+        raise ValueError("fewest: a cell that is kept is suppressed, or in no new table")
+    fixed = tables.printed_before | known_before | (tables.printed & (counts == 0))
+    fixed[[0, *kept.tolist()]] = True
+    cells = FewestCells(
+        equations=tables.linked(counts, np.zeros((0, len(tables.trees)), dtype=np.int64)).equations,
+        fixed=fixed,
+        forced=forced,
+        free=new & ~fixed & ~forced,
+        claimed=tables.gaps & ~fixed,
+        room=counts - (tables.gaps | tables.printed),
+        rise=np.where(primary, (certificate.protect or 0) - counts, 0),
+        tau=certificate.tau,
+    )
+    shown = cells.shown(document)
+    return [f"the lower bound on the number of cells: the proof shows {shown:,}"] if shown < bound else []
 
 
 def _misstated(certificate: PatternCertificate, tables: PrintedTables) -> list[str]:

@@ -89,6 +89,12 @@ class LinkedTables:
             parts += [self._people_rows(trees, ids) for trees, ids in zip(self.axes, self.cell_ids, strict=True)]
         return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
 
+    @property
+    def sums(self) -> int:
+        """How many equations are sums of tables; those about people follow them."""
+        size = {id(trees): int(np.prod(_shape(trees))) for trees in self.axes}
+        return sum(len(tree.splits) * size[id(trees)] // len(tree.labels) for trees in self.axes for tree in trees)
+
     def _people_rows(self, trees: Axes, ids: IntArray) -> sparse.csr_array:
         """Inner cells of one table minus the people in them."""
         inner = inner_cells(trees)

@@ -16,11 +16,12 @@ Invariants
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
+from safemargin.suppress.fewest import FewestProof
 from safemargin.suppress.linked import LinkedTables
 
 # Changes of counts that are not printed, as pairs of a position among them and what is added there.
@@ -73,6 +74,7 @@ class PatternCertificate(_Document):
     insiders: Natural
     protect: Natural | None
     lower_bound: Natural
+    fewest: dict[str, Any] | None
     extra: Natural
     known_in_range: tuple[Cell, ...]
     known_before: tuple[Cell, ...]
@@ -98,7 +100,8 @@ class Pattern:
     a cell is suppressed; suppressed counts take values more than `tau` apart in them. No pattern has fewer than
     `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest primary count;
     `known` are those that follow from what was published before. `by_labels` are the axes whose labels are sorted where
-    the tables are written, because their order may be one of counts.
+    the tables are written, because their order may be one of counts. `fewest` proves the lower bound by addition, as
+    far as that goes.
     """
 
     tables: LinkedTables
@@ -118,6 +121,7 @@ class Pattern:
     cost: tuple[int, int] = (0, 0)  # of the cells that are not primary, and the least that any pattern costs
     rerun: Rerun = Rerun(False)
     by_labels: frozenset[str] = frozenset()
+    fewest: FewestProof | None = None
 
     @property
     def table(self) -> Lattice:
@@ -149,6 +153,7 @@ class Pattern:
             insiders=self.insiders,
             protect=self.protect,
             lower_bound=self.lower_bound,
+            fewest=None if self.fewest is None else dict(self.fewest.document),
             extra=self.extra,
             known_in_range=self._cells(self.exposed),
             known_before=self._cells(self.known),

@@ -42,6 +42,7 @@ from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedErro
 from safemargin.io import ReadingOptions, as_reading, read_bytes
 from safemargin.suppress.before import EarlierTables
 from safemargin.suppress.feasibility import select_moves
+from safemargin.suppress.fewest import prove_fewest
 from safemargin.suppress.found import find_table
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.moves import Problem
@@ -235,7 +236,7 @@ def _pattern(
     used[moves.indices] = True
     forced = int((problem.forced & problem.to_publish).sum())
     dearest = int(problem.cost[problem.candidates].max(initial=1))
-    fewest = forced + math.ceil((optimum.lower_bound - forced) / dearest)
+    least = forced + math.ceil((optimum.lower_bound - forced) / dearest)
     before = np.flatnonzero(optimum.suppressed & ~problem.to_publish)
     unlisted = np.flatnonzero(problem.unlisted & (used | (problem.counts > 0)))
     disclosed_then = np.flatnonzero(np.isin(problem.cell_ids, disclosed) & ~problem.to_publish)
@@ -255,7 +256,8 @@ def _pattern(
             tuple(sorted(zip(position[moves.indices[a:b]].tolist(), moves.data[a:b].tolist(), strict=True)))
             for a, b in zip(moves.indptr[:-1].tolist(), moves.indptr[1:].tolist(), strict=True)
         ),
-        lower_bound=fewest,
+        lower_bound=least,
+        fewest=prove_fewest(problem, [*optimum.search.master.cuts], tables.sums, least),
         cost=(int(problem.cost[suppressed][~problem.primary[suppressed]].sum()), optimum.lower_bound - forced),
         exposed=problem.cell_ids[optimum.exposed],
         known=np.union1d(known, np.array(disclosed, dtype=np.int64)),

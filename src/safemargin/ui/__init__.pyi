@@ -54,11 +54,13 @@ from .elements import (
     Html as Html,
     element as element,
     joined as joined,
+    marked as marked,
     page_in as page_in,
     paragraphs as paragraphs,
     points as points,
     render_page as render_page,
     section as section,
+    style_of as style_of,
 )
 from .formatting import (
     band_label as band_label,

@@ -244,7 +244,7 @@ def read_grid(
     rows, across = row_labels(frame, columns), column_labels(frame, columns, across_names)
     _split_corner(rows, across)
     said = explained([*frame.titles, *frame.footnotes, *columns.units], frame.style.symbols)
-    columns.doubts += grid.doubts
+    columns.doubts += frame.grid.doubts
     for sign in frame.guessed:
         columns.doubts.append(f"{sign!r} stands in place of counts, and nothing says what it means: taken as a gap")
     if said.amounts and any(re.search(re.escape(said.amounts), title) for title in frame.titles):
