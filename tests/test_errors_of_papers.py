@@ -102,9 +102,9 @@ def test_a_flag_of_noise_has_no_epsilon() -> None:
 
 
 def test_the_rule_leaks() -> None:
-    """Groups of 10 with a limit of 80 %, total known: that one of three is withheld leaves it 9 or 10, or 0 or 1."""
-    withheld = {yes for yes in range(11) if not 0.2 <= yes / 10 <= 0.8}
-    assert withheld == {0, 1, 9, 10}, "without the rule all of 0 to 10 are possible"
+    """Groups of 10 with a limit of 80 %, total known: that one of three is hidden leaves it 9 or 10, or 0 or 1."""
+    hidden = {yes for yes in range(11) if not 0.2 <= yes / 10 <= 0.8}
+    assert hidden == {0, 1, 9, 10}, "without the rule all of 0 to 10 are possible"
 
 
 def test_options_share_the_people_of_a_cell() -> None:
