@@ -1,29 +1,80 @@
-"""CPU seconds of a release of skewed, correlated people, beside the bare query in DuckDB, by rows, axes and answers.
+"""CPU seconds and memory of releases of skewed, correlated people, beside the bare query in DuckDB.
 
-    python benchmarks/bench_skewed.py FOLDER [--case 1000000,4,5] [--even] [--profile]
+    python benchmarks/bench_skewed.py FOLDER [--case 1000000,4,5 200000,4,2,640 ...] [--before SOURCES]
 
 Columns have 40, 10, 8, 6, 5, 3, 4 and 2 categories, each half as frequent as the one before half its number (Zipf), and
-half of the people have in every column a category that follows from the first. Answers are skewed in the same way
-(`--even`: all alike) and follow the first and the last column a little. Data are kept in FOLDER as Parquet.
+three of ten people have in every column a category that follows from the first. Answers are skewed in the same way
+(with `even`: all alike) and follow the first and the last column a little. A case is PEOPLE,AXES,OPTIONS; a fourth
+number replaces the 40. Data are kept in FOLDER as Parquet. The query and the command `safemargin release` run in
+processes of their own, start-up and all threads included: CPU seconds, ratio, peak memory, groups that are exact.
+`--before` takes the `src` of another checkout and measures it in turn.
 """
 
 import argparse
 import cProfile
-import time
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-import safemargin
-from safemargin.core import Target
-
 SIZES = (40, 10, 8, 6, 5, 3, 4, 2)
-CASES = ("200000,4,2", "200000,4,3", "200000,4,5", "200000,4,10", "200000,4,20", "1000000,4,2", "1000000,4,5")
+CASES = (
+    "200000,4,2",
+    "1000000,4,2",
+    "1000000,6,2",
+    "1000000,8,2",
+    "200000,4,5",
+    "1000000,4,5",
+    "1000000,6,5",
+    "200000,4,10",
+    "200000,4,5,even",
+    "200000,4,10,even",
+    "200000,4,2,160",
+    "200000,4,2,640",
+)
 FOLLOWS = 0.3
 """Share of the people whose category follows from that of the first column."""
+LIMIT = 600
+"""Seconds after which a run is stopped."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """People, axes, options, categories of the first axis, and whether answers are equally frequent."""
+
+    people: int
+    axes: int
+    options: int
+    first: int = SIZES[0]
+    even: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> "Case":
+        """The case that a text such as `200000,4,10,even` names."""
+        parts = text.split(",")
+        return cls(*(int(part) for part in parts if part != "even"), even="even" in parts)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of every axis."""
+        return (self.first, *SIZES[1 : self.axes])
+
+    @property
+    def by(self) -> list[str]:
+        """Names of the columns."""
+        return [f"k{axis}" for axis in range(self.axes)]
+
+    def __str__(self) -> str:
+        shown = " x ".join(map(str, self.sizes))
+        return f"{self.people:,} people, {shown}, {self.options} {'even ' * self.even}answers"
 
 
 def zipf(rng: np.random.Generator, size: int, people: int) -> np.ndarray:
@@ -32,59 +83,112 @@ def zipf(rng: np.random.Generator, size: int, people: int) -> np.ndarray:
     return rng.choice(size, people, p=weights / weights.sum())
 
 
-def write_people(folder: Path, people: int, axes: int, options: int, even: bool, seed: int = 1) -> Path:
+def write_people(folder: Path, case: Case, seed: int = 1) -> Path:
     """The file of a case; written once."""
-    path = folder / f"skewed_{people}_{axes}_{options}{'_even' * even}.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"skewed_{case.people}_{case.axes}_{case.options}"
+    path = folder / f"{name}{f'_{case.first}' * (case.first != SIZES[0])}{'_even' * case.even}.parquet"
     if path.exists():
         return path
     rng = np.random.default_rng(seed)
-    first = zipf(rng, SIZES[0], people)
+    first = zipf(rng, case.first, case.people)
     columns = [first]
-    for size in SIZES[1:axes]:
-        columns.append(np.where(rng.random(people) < FOLLOWS, first % size, zipf(rng, size, people)))
-    base = np.zeros(options) if even else -np.log(np.arange(1, options + 1))
-    lean = rng.normal(0, 0.4, (SIZES[0], options))[first] + rng.normal(0, 0.3, (SIZES[axes - 1], options))[columns[-1]]
-    chosen = (base + lean + rng.gumbel(size=(people, options))).argmax(axis=1)
-    table = {f"k{axis}": pyarrow.array([f"c{code:02d}" for code in codes]) for axis, codes in enumerate(columns)}
-    table["answer"] = pyarrow.array([f"a{code:02d}" for code in chosen])
-    pyarrow.parquet.write_table(pyarrow.table(table), path)
+    for size in case.sizes[1:]:
+        columns.append(np.where(rng.random(case.people) < FOLLOWS, first % size, zipf(rng, size, case.people)))
+    base = np.zeros(case.options) if case.even else -np.log(np.arange(1, case.options + 1))
+    lean = rng.normal(0, 0.4, (case.first, case.options))[first]
+    lean = lean + rng.normal(0, 0.3, (case.sizes[-1], case.options))[columns[-1]]
+    chosen = (base + lean + rng.gumbel(size=(case.people, case.options))).argmax(axis=1)
+    table = {f"k{axis}": _labels("c", codes) for axis, codes in enumerate(columns)}
+    pyarrow.parquet.write_table(pyarrow.table({**table, "answer": _labels("a", chosen)}), path)
     return path
 
 
-def measure(path: Path, axes: int, profile: bool) -> None:
-    """Print a line of a case."""
-    by = [f"k{axis}" for axis in range(axes)]
-    started = time.process_time()
-    with duckdb.connect() as database:
-        listed = ", ".join([*by, "answer"])
-        groups = len(database.execute(f"select {listed}, count(*) from '{path}' group by all").fetchall())
-    query = time.process_time() - started
-    watched = cProfile.Profile()
-    started = time.process_time()
-    if profile:
-        watched.enable()
-    made = safemargin.release(path, answer="answer", by=by, target=Target())
-    watched.disable()
-    seconds = time.process_time() - started
-    found = made.to_json()
-    exact = sum(cell["action"] == "exact" for cell in found["cells"])
-    print(
-        f"{path.stem:28} {groups:9,} rows counted in {query:5.2f} s; release {seconds:6.1f} CPU s, ratio "
-        f"{seconds / query:5.0f}; {exact} of {len(found['cells'])} exact, rule {made.certificate.rule}",
-        flush=True,
+def _labels(letter: str, codes: np.ndarray) -> pyarrow.Array:
+    names = np.array([f"{letter}{code:02d}" for code in range(int(codes.max()) + 1)])
+    return pyarrow.array(names[codes])
+
+
+BARE = """
+import sys, duckdb
+columns = ", ".join(sys.argv[2:])
+duckdb.connect().execute(f"select {columns}, count(*) from '{sys.argv[1]}' group by all").fetchnumpy()
+"""
+"""What the peer runs."""
+
+
+def run(command: list[str], sources: Path | None = None) -> dict[str, float] | None:
+    """CPU seconds and peak memory (GiB) of a command with all its threads; none if it was stopped after `LIMIT`."""
+    given = {**os.environ, **({"PYTHONPATH": str(sources)} if sources else {})}
+    given.pop("PYTHONDONTWRITEBYTECODE", None)
+    limits = (resource.RLIMIT_CPU, (LIMIT, LIMIT))
+    child = subprocess.Popen(
+        command, env=given, stdout=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(*limits)
     )
-    if profile:
-        watched.print_stats("tottime")
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        return None
+    return {"seconds": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss / 2**20}
+
+
+def query(path: Path, case: Case) -> dict[str, float]:
+    """The bare query, in a process of its own."""
+    found = run([sys.executable, "-c", BARE, str(path), *case.by, "answer"])
+    assert found is not None
+    return found
+
+
+def release(path: Path, case: Case, sources: Path | None = None) -> dict[str, object] | None:
+    """The command `safemargin release`, by this code or by that of another checkout, and what it publishes."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        given = ["--answer", "answer", "--by", ",".join(case.by), "--out", str(out)]
+        found = run([sys.executable, "-m", "safemargin", "release", str(path), *given], sources)
+        if found is None:
+            return None
+        kept = json.loads((out / "confidential" / "plan.json").read_text(encoding="utf-8"))["kept"]
+        rule = json.loads((out / "published" / "certificate.json").read_text(encoding="utf-8"))["rule"]["label"]
+    exact, asked = (sum(axis[key] for axis in kept.values()) for key in ("exact", "asked"))
+    return found | {"said": f"{exact} of {asked}, {rule}"}
+
+
+def profile(path: Path, case: Case) -> None:
+    """Where the time goes."""
+    import safemargin
+    from safemargin.core import Target
+
+    with cProfile.Profile() as watched:
+        safemargin.release(path, answer="answer", by=case.by, target=Target())
+    watched.print_stats("tottime")
+
+
+def row(folder: Path, case: Case, before: Path | None = None) -> str:
+    """A line of the table."""
+    path = write_people(folder, case)
+    bare, made = query(path, case), release(path, case)
+    then = release(path, case, before) if before is not None else None
+    cells = [str(case), f"{bare['seconds']:.2f}", *([_shown(then, bare)] if before is not None else [])]
+    said = "" if made is None else made["said"]
+    return "| " + " | ".join([*cells, _shown(made, bare), str(said)]) + " |"
+
+
+def _shown(made: dict[str, object] | None, bare: dict[str, float]) -> str:
+    if made is None:
+        return f"stopped at {LIMIT}"
+    return f"{made['seconds']:.1f} s, {made['seconds'] / bare['seconds']:.1f}, {made['memory']:.2f} GiB"  # type: ignore[operator]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--case", nargs="+", default=CASES, help="PEOPLE,AXES,OPTIONS")
-    parser.add_argument("--even", action="store_true", help="answers that are equally frequent")
+    parser.add_argument("--case", nargs="+", default=CASES, help="PEOPLE,AXES,OPTIONS[,CATEGORIES][,even]")
+    parser.add_argument("--before", type=Path, help="the folder `src` of another checkout")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
-    said.folder.mkdir(parents=True, exist_ok=True)
-    for case in said.case:
-        people, axes, options = map(int, case.split(","))
-        measure(write_people(said.folder, people, axes, options, said.even), axes, said.profile)
+    for text in said.case:
+        asked = Case.read(text)
+        if said.profile:
+            profile(write_people(said.folder, asked), asked)
+        else:
+            print(row(said.folder, asked, said.before), flush=True)

@@ -56,7 +56,9 @@ def plain_label(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|[-+]?(inf|infinity|nan)", text, re.I))
+    return bool(
+        re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|[-+]?(inf|infinity|nan)", text, re.I | re.A)
+    )
 
 
 class Labels:
@@ -135,7 +137,7 @@ class Source:
         if not text or noised:
             return None
         if not re.fullmatch("[0-9]{1,10}", text):
-            raise NotRead(f"{self.name}: the count {text[:60]!r} is not written in digits alone.")
+            raise NotRead(f"{self.name}: the count {base.quoted([text[:60]])} is not written in digits alone.")
         return int(text)
 
     @property
@@ -572,7 +574,7 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     refuse(not base.same([stated["schema"], stated["kind"]], [1, "bounds"]), f"{where}: is of another schema or kind")
     content = {name: value for name, value in stated.items() if name != "sha256"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    mark = hashlib.sha256(text.encode("utf-8")).hexdigest()
     refuse(mark != stated["sha256"], f"{where}: it was changed after it was written: its seal does not match")
     sources, listed = [], member(stated, "files", list, where)
     tables.refuse_others(files, [member(entry, "name", str, f"{where}: files") for entry in listed])
@@ -598,7 +600,9 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     if others:
         notes.append(f"cells by {', '.join(others)}: its claims are about cells by {', '.join(stated['target'])}.")
     for entry in stated["files"]:
-        notes += [f"{entry['name']}: rows with {c} = {v!r}, which the certificate omits." for c, v in entry["skip"]]
+        notes += [
+            f"{entry['name']}: rows with {c} = {shown(v)}, which the certificate omits." for c, v in entry["skip"]
+        ]
     kinds = claims.kinds
     if kinds[SEARCH]:
         notes.append(f"{many(kinds[SEARCH], 'end')}: a search closed the last gap, which the duals leave open.")
@@ -606,6 +610,11 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     result.unchecked += [note for note in notes if note]
     result.files, result.tables, result.cells = len(sources), len(claims.tables), len(claims.claims)
     result.is_proved, result.statement = not kinds[SEARCH], statement(stated, claims)
+
+
+def shown(value: Any) -> str:
+    """A text, or a list of texts, in quotes."""
+    return f"[{', '.join(map(shown, value))}]" if isinstance(value, list) else str(base.quoted([value]))
 
 
 def statement(stated: Any, claims: Intervals) -> str:
@@ -620,7 +629,7 @@ def statement(stated: Any, claims: Intervals) -> str:
                 "by": None,
                 "skip": [],
             }
-            odd = [f"{key} {entry[key]!r}" for key, value in plain.items() if entry[key] != value]
+            odd = [f"{key} {shown(entry[key])}" for key, value in plain.items() if entry[key] != value]
             ways.append(base.quoted([entry["name"]]) + (f" (read with {', '.join(odd)})" if odd else ""))
         return ", ".join(ways)
 

@@ -29,7 +29,7 @@ from typing import Any
 base: Any = import_module(__name__.replace("_tables", ""))  # the first file, under whatever name it runs
 refuse, expect, member, only, texts = base.refuse, base.expect, base.member, base.only, base.texts
 OFFICE, PUBLIC, INTERVALS = "safemargin-pattern", base.SUPPRESSED, "bounds"
-MOST_COALITIONS = 20_000
+MOST_COALITIONS, MOST_CELLS = 20_000, 3_000_000
 WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, OverflowError)
 Cell = frozenset  # of pairs of an axis and a label; an axis that is summed over is not named
 Files = Mapping[str, bytes]
@@ -64,7 +64,8 @@ def check_one(content: bytes, given: Files, name: str, result: Any) -> None:
         checker = check if kind != INTERVALS else import_module(__name__.replace("tables", "intervals")).check
     except ModuleNotFoundError:
         raise NotRead("what nobody can infer: that needs safemargin_verify_intervals.py beside this file.") from None
-    checker(stated, given, name, result)
+    # Only certificates of intervals have integers of more than 15 characters, and numbers with a point.
+    checker(stated if kind == INTERVALS else base.parse_json(name, content), given, name, result)
 
 
 @contextmanager
@@ -161,6 +162,8 @@ class PrintedTable:
         names = [axis.name for axis in self.axes]
         refuse(not names or len(set(names)) < len(names), f"{where}: {self.file}: has no axes, or one twice")
         self.shape = [len(axis.labels) for axis in self.axes]
+        if prod(self.shape) > MOST_CELLS:
+            raise NotRead(f"{self.file}: has more than {MOST_CELLS:,} cells.")
         self.ids: list[int] = []
 
     def cells(self) -> Iterator[Cell[tuple[str, str]]]:
@@ -236,6 +239,7 @@ class Pattern:
         for table in self.tables:
             table.ids = [self.number.setdefault(cell, len(self.number)) for cell in table.cells()]
         self.size = len(self.number)
+        self.fewest: Any = None  # cells of every pattern, as far as that was shown
         self._read(files)
         self.tau = integers([stated["tau"]], f"{where}: tau", 0)[0]
         self.hidden = [self.find(cell) for cell in member(stated, "suppressed", list, where)]
@@ -251,14 +255,15 @@ class Pattern:
 
     def _read(self, files: Files) -> None:
         self.printed: dict[int, int] = {}
-        self.gaps, self.new_gaps = set[int](), set[int]()
+        self.gaps, self.new_gaps, self.old_gaps, self.printed_before = set[int](), set[int](), set[int](), set[int]()
         for table in self.tables:
             for place, count in table.read(files[table.file]).items():
                 cell = table.ids[place]
                 if count is None:
                     self.gaps.add(cell)
-                    self.new_gaps |= set() if table.earlier else {cell}
+                    (self.old_gaps if table.earlier else self.new_gaps).add(cell)
                 else:
+                    self.printed_before |= {cell} if table.earlier else set()
                     other = self.printed.setdefault(cell, count)
                     refuse(other != count, f"{table.file}: prints another count than the files before it")
 
@@ -471,7 +476,7 @@ def is_one_person(pattern: Pattern, cells: Sequence[Mapping[str, str]]) -> bool:
 PUBLIC_KEYS = "schema kind statement tau files tables suppressed people counts changes known_before unproved"
 OFFICE_KEYS = (
     "schema kind statement files tables suppressed people counts changes primary tau insiders protect lower_bound "
-    "extra known_in_range known_before rule rule_tables"
+    "fewest extra known_in_range known_before rule rule_tables"
 )
 OFFICE_STATEMENT = "each suppressed count has values more than tau apart in integer tables that print the same"
 
@@ -518,7 +523,7 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     result.unchecked += notes
     result.files, result.cells = max(result.files, len(pattern.tables)), len(pattern.claimed)
     result.tables, result.moves = 1, len(pattern.changes)
-    result.is_proved, result.statement = is_behind, text if is_public else office_text(stated)
+    result.is_proved, result.statement = is_behind, text if is_public else office_text(pattern)
 
 
 def check_folder(manifest: Any, files: Files, more: Files, result: Any) -> Any:
@@ -540,15 +545,111 @@ def check_folder(manifest: Any, files: Files, more: Files, result: Any) -> Any:
     return result
 
 
-def office_text(stated: Mapping[str, Any]) -> str:
+def office_text(pattern: Pattern) -> str:
     """What a confidential certificate of suppression states, with the limits that it names."""
+    stated = pattern.stated
     text = f"Each suppressed count has values more than {stated['tau']:,} apart in integer tables that print the same"
     if stated["insiders"]:
         text += f", also for {many(stated['insiders'], 'respondent')} together who know their own cells"
     if stated["protect"] is not None:
         least, most = stated["primary"]
         text += f"; each suppressed count from {least:,} to {most:,} could be {stated['protect']:,} or more"
+    if pattern.fewest is not None and pattern.fewest >= stated["lower_bound"] > 0:
+        text += f"; no pattern that protects them has fewer than {many(stated['lower_bound'], 'cell')}"
     return f"{text}."
+
+
+def check_fewest(pattern: Pattern, lower_bound: int) -> list[str]:
+    """The lower bound on the number of cells, as far as its proof goes."""
+    where, stated = f"{pattern.where}: lower_bound", pattern.stated["fewest"]
+    refuse(lower_bound > len(pattern.new_gaps), f"{where}: is more than the cells that are suppressed")
+    if stated is None:
+        return (
+            [f"that no pattern that protects them has fewer than {many(lower_bound, 'cell')}."] if lower_bound else []
+        )
+    pattern.fewest = shown = shown_fewest(pattern)
+    short = f"that no pattern that protects them has fewer than {many(lower_bound, 'cell')}: the proof shows {shown:,}."
+    return [short] if shown < lower_bound else []
+
+
+def shown_fewest(pattern: Pattern) -> int:
+    """How many cells every pattern has that prints zeros, the grand total, what was printed before and what is `kept`,
+    suppresses primary cells and earlier gaps, and lets every suppressed count take values more than tau apart.
+
+    A proof has sums times integers, added up: `rest` is what they leave. For a change of suppressed counts that leaves
+    every sum, `times * change of cell = -(rest * changes)`; where `cells` are printed, nothing in `rest` is negative,
+    so the cell rises by at most `rest * room / times`, room being how far counts may fall. The second side is the same
+    for a fall. So one of `cells` is suppressed wherever `cell` is. Weights of these requirements add up to a bound: see
+    `least_cells`.
+    """
+    stated, where = only(pattern.stated["fewest"], "kept proofs tree", pattern.where), f"{pattern.where}: fewest"
+    counts, tau, protect = pattern.counts, pattern.tau, pattern.stated["protect"]
+    low, high = pattern.stated["primary"]
+    kept, new = set(integers(stated["kept"], where, 0)), {cell for table in pattern.new for cell in table.ids}
+    refuse(kept & pattern.gaps or not kept <= new, f"{where}: a cell that is kept is suppressed, or in no new table")
+    fixed = kept | pattern.printed_before | pattern.known_before | {pattern.number[frozenset()]}
+    fixed |= {cell for cell, count in pattern.printed.items() if not count}
+    primary = {cell for cell in pattern.new_gaps if low <= counts[cell] <= high}
+    forced = primary | (pattern.new_gaps & pattern.old_gaps)
+    free = new - fixed - forced
+    room = [counts[c] - (c in pattern.gaps or c in pattern.printed) for c in range(pattern.size)]  # zeros are printed
+    sums = [each for table in pattern.tables for each in table.sums()]
+    needs: list[tuple[int, set[int]]] = []
+    for proof in member(stated, "proofs", list, where):
+        (cell,), cells = (
+            integers([only(proof, "cell cells sides", where)["cell"]], where, 0),
+            integers(proof["cells"], where),
+        )
+        claimed = cell in free or cell in forced or (cell in pattern.gaps and cell not in fixed)
+        refuse(
+            not claimed or not set(cells) <= free - {cell}, f"{where}: a proof is about cells that are never printed"
+        )
+        sides = [expect(side, list, where) for side in expect(proof["sides"], list, where)]
+        good = len(sides) in (1, 2) and all(len(side) == 3 for side in sides)
+        amounts = integers([amount for amount, _, _ in sides], where, 1) if good else []
+        rise = protect - counts[cell] if protect is not None and cell in primary else 0
+        asked = sum(amounts) <= tau + 2 if len(amounts) == 2 else amounts and amounts[0] <= rise
+        refuse(not asked, f"{where}: a proof shows no limit that is asked for")
+        for sign, (amount, times, rows) in zip((1, -1), sides):
+            rest = {cell: -sign * integers([times], where, 1)[0]}
+            for pair in expect(rows, list, where):
+                row, number = integers(pair, where)
+                refuse(not 0 <= row < len(sums), f"{where}: there is no sum {row}")
+                for at, n in ((sums[row][0], number), *((part, -number) for part in sums[row][1])):
+                    rest[at] = rest.get(at, 0) + n
+            left = {at: n for at, n in rest.items() if at not in fixed and at not in cells}
+            wrong = any(n < 0 for n in left.values()) or sum(n * room[at] for at, n in left.items()) >= amount * times
+            refuse(wrong, f"{where}: a proof does not add up")
+        needs.append((cell, set(cells)))
+    return len(forced) + max(least_cells(stated["tree"], needs, free, {}, where), 0)
+
+
+def least_cells(
+    node: Any, needs: Sequence[tuple[int, set[int]]], free: set[int], said: Mapping[int, int], where: str
+) -> int:
+    """How many free cells are suppressed by weights of the requirements, in this case and in all cases within it.
+
+    With y = 1 for a free cell that is suppressed, a requirement says: sum of y over its cells - y of its cell >= 0 (or
+    - 1, if its cell always is). Times weights, added, and taken from the sum of all y: each y is left with a factor r,
+    and nothing less than min(0, r); `said` has the cells that are suppressed (1) or printed (0) in this case.
+    """
+    if "cell" in expect(node, dict, where):
+        (cell,) = integers([only(node, "cell with without", where)["cell"]], where, 0)
+        refuse(cell not in free or cell in said, f"{where}: a case is about no free cell, or about one twice")
+        cases = ((node["with"], 1), (node["without"], 0))
+        return min(least_cells(each, needs, free, {**said, cell: inside}, where) for each, inside in cases)
+    (times,), total = integers([only(node, "times weights", where)["times"]], where, 1), 0
+    left = {cell: times for cell, inside in said.items() if inside}
+    for pair in expect(node["weights"], list, where):
+        number, weight = integers(pair, where, 0)
+        refuse(number >= len(needs), f"{where}: there is no proof {number}")
+        cell, cells = needs[number]
+        total += 0 if cell in free else weight
+        for at, n in ((cell, weight), *((other, -weight) for other in cells)):
+            if at in free:
+                left[at] = left.get(at, times) + n
+    total += sum(r if said.get(cell) else min(0, r) if cell not in said else 0 for cell, r in left.items())
+    return -(-total // times)
 
 
 def check_office(pattern: Pattern) -> list[str]:
@@ -563,7 +664,7 @@ def check_office(pattern: Pattern) -> list[str]:
         refuse(near, f"{where}: insiders can infer {many(len(near), 'suppressed count')}")
     up, _ = pattern.ranges()
     primary = [cell for cell in sorted(pattern.new_gaps) if least <= pattern.counts[cell] <= most]
-    notes = ["the lower bound on the number of cells."]
+    notes = check_fewest(pattern, bounds[0])
     if stated["protect"] is not None:
         protect = integers([stated["protect"]], f"{where}: protect", 0)[0]
         low = sum(pattern.counts[cell] + up.get(cell, 0) < protect for cell in primary)

@@ -4,11 +4,12 @@ True ones come from the program, of random people; a forgery changes a field, a 
 hash and seal anew, as a forger would.
 """
 
+import base64
 import csv
 import io
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,13 @@ class Kind:
             )
         return result
 
+    def line(self) -> str:
+        """The same for the checkers in JavaScript, as one line of JSON."""
+        if self.certificate is None:
+            return json.dumps({"published": encoded(self.files), "more": encoded(self.more)})
+        own = base64.b64encode(json.dumps(self.certificate).encode()).decode()
+        return json.dumps({"published": encoded({**self.files, **self.more}), "certificate": own})
+
     def write(self, place: Path) -> tuple[Path, list[Path]]:
         """The certificate or the folder, and all other files, for programs that read them from the disk."""
         own = place / "files"
@@ -75,6 +83,10 @@ class Kind:
             return own, before
         (place / "c.json").write_text(json.dumps(self.certificate))
         return place / "c.json", [own, *before]
+
+
+def encoded(files: Files) -> dict[str, str]:
+    return {name: base64.b64encode(content).decode() for name, content in files.items()}
 
 
 def sealed(files: Files, stated: Any) -> Files:
@@ -268,6 +280,32 @@ def rehashed(kind: Kind, name: str, content: bytes, what: str, outcome: str = "a
     return held.with_stated(stated, what, outcome=outcome)
 
 
+def bounds(stated: Any, forged: Callable[..., Kind]) -> Iterator[Kind]:
+    """Lower bounds beyond what is shown: a proof that does not add up, or shows less."""
+    proof, cells = stated["fewest"], len(stated["suppressed"])
+    yield forged("no proof of the lower bound", "holds", fewest=None)
+    yield forged("a lower bound beyond the pattern", lower_bound=cells + 1)
+    heavy = {"times": 1, "weights": [[number, 9] for number in range(len(proof["proofs"]))]}
+    yield forged("heavy weights", "holds", fewest={**proof, "tree": heavy})
+    for number, one in enumerate(proof["proofs"][:3]):
+        others = [*proof["proofs"][:number], {**one, "cells": one["cells"][1:]}, *proof["proofs"][number + 1 :]]
+        yield forged(f"proof {number} with a cell less", fewest={**proof, "proofs": others})
+        for side, (amount, times, rows) in enumerate(one["sides"]):
+            for what, put in {
+                "a larger amount": [amount + 1, times, rows],
+                "no sums": [amount, times, []],
+                "a smaller denominator": [amount, 0, rows],
+            }.items():
+                sides = [put if at == side else each for at, each in enumerate(one["sides"])]
+                made = {**one, "sides": sides}
+                others = [*proof["proofs"][:number], made, *proof["proofs"][number + 1 :]]
+                # A larger limit may be asked for, and a count of 1 cannot fall, whatever the sums are.
+                outcome = "any" if what == "a larger amount" or (side and what == "no sums") else "fails"
+                yield forged(f"proof {number} side {side} with {what}", outcome, fewest={**proof, "proofs": others})
+        made = {**one, "cell": 0}
+        yield forged(f"proof {number} of the total", fewest={**proof, "proofs": [made, *proof["proofs"][1:]]})
+
+
 def claims(kind: Kind) -> Iterator[Kind]:
     """Claims beyond what is shown, by somebody who knows the format."""
     stated = kind.stated
@@ -297,6 +335,8 @@ def claims(kind: Kind) -> Iterator[Kind]:
         return
     if not stated["suppressed"]:
         return
+    if stated.get("fewest"):
+        yield from bounds(stated, forged)
     yield forged("no changes", changes=[])
     yield forged("a larger tau", tau=stated["tau"] + 50)
     yield forged("a change that leaves a sum", changes=[*stated["changes"], [[0, 1]]])

@@ -56,7 +56,8 @@ LONGEST = (
     "test_questions.py",
     "test_election.py",
 )
-"""Files that take longest come first, so that no worker begins one when the others have ended."""
+"""Files with tests of the third tier come after all others, and of them these first, which take longest, so that no
+worker begins one when the others have ended."""
 MEASURED, TIER = "cpu seconds", "tier"
 
 
@@ -71,14 +72,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests that read the data sets where there are none; begin with the files that take longest."""
+    """Skip tests that read the data sets where there are none; quick files first, then those with slow tests, the
+    longest of these before the others.
+    """
     absent = pytest.mark.skip(reason="the data sets are not beside the checkout")
     for item in items:
         item.user_properties.append((TIER, _tier(item)))
         if not DATA.is_dir() and item.get_closest_marker("data"):
             item.add_marker(absent)
     place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+    slow = {item.path for item in items if _tier(item) == "third"}
+    items.sort(key=lambda item: (item.path in slow, place.get(item.path.name, len(place))))
 
 
 def _tier(item: pytest.Item) -> str:

@@ -5,10 +5,12 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,19 @@ def restore(template: Path, root: Path) -> None:
 def modes(root: Path) -> dict[str, int]:
     """Every file and folder below a root, with who may read it."""
     return {str(path.relative_to(root)): path.lstat().st_mode for path in root.rglob("*")}
+
+
+def content(root: Path) -> str:
+    """A digest of all that is below a root: names, who may read, and bytes."""
+    found = sha256()
+    for path in sorted(root.rglob("*")):
+        status = path.lstat()
+        found.update(f"{path.relative_to(root)}\0{status.st_mode}\0{status.st_size}\0".encode())
+        if stat.S_ISREG(status.st_mode):
+            found.update(path.read_bytes())
+        elif stat.S_ISLNK(status.st_mode):
+            found.update(os.fsencode(os.readlink(path)))
+    return found.hexdigest()
 
 
 def allowed_codes(kind: str, good: int) -> set[int]:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from fault_server import TEMPORARY, WORK, Server
 from fault_services import Turn, World
 from recorded import folder_in_memory
 from safemargin.aggregate import key
+from safemargin.aggregate.prio3.scheme import NONCE
 from safemargin.parties.service import free_ports
 
 NAMES = ("one", "two")
@@ -17,7 +19,7 @@ ROLES = ("aggregator 1", "aggregator 2")
 ANSWERS = {"a": (0, 1), "b": (1, 0), "c": (0, 1), "d": (1, 0)}
 _SENT = "aggregate submit session.json --keys clients.keys --data answers.csv"
 _LOST = (0, 1, 2)
-"""A report is made anew in every run; a party that holds one of a client takes no other, which `submit` says."""
+"""After a run that every party has answered, a report is a second one, which no party takes; `submit` says so."""
 TURNS = {
     "submit, everybody": Turn(_SENT, NAMES, ("one", "two"), _LOST),
     "submit, a client": Turn(
@@ -77,7 +79,14 @@ class Session(World):
         totals = self.work / "totals.json"
         right = {"n: x": 2, "n: y": 2}
         counted = json.loads(totals.read_text())["totals"] if totals.exists() else right
-        return [] if counted == right else [f"counted {counted}"]
+        wrong = [] if counted == right else [f"counted {counted}"]
+        one, two = (self._reports(name) for name in NAMES)
+        return wrong if one == two else [*wrong, f"parts that do not fit: {one}, {two}"]
+
+    def _reports(self, name: str) -> dict[str, bytes]:
+        """By client, the number of the report of which this party holds a part: both parts have the same."""
+        with contextlib.closing(sqlite3.connect(self.work / f"{name}.sqlite")) as database:
+            return {client: body[:NONCE] for client, body in database.execute("SELECT client, body FROM message")}
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from cases import Town
 from question_enumeration import Survey, Votes
 from reruns import breaks, random_city, random_secrets, roll_groups, witnesses
 from safemargin.core import Target, onlooker_with_roll
-from safemargin.release.decide.shared_groups import common_rule
 from safemargin.release.plan import Plan
+from safemargin.release.rule.questions import common_rule
 
 MOST_TUPLES = 3
 

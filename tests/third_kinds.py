@@ -70,6 +70,7 @@ BOTH = {"schema": int, "kind": str, "statement": str, "tau": int, "files": dict,
 BOTH |= {"people": list, "counts": list, "changes": list, "known_before": list}
 OFFICE = {"primary": list, "insiders": int, "lower_bound": int, "extra": int, "rule_tables": int, "rule": str}
 OFFICE |= {"known_in_range": list}
+FEWEST = {"kept": list, "proofs": list, "tree": dict}
 STATEMENT = "each suppressed count has values more than tau apart in integer tables that print the same"
 
 
@@ -79,9 +80,10 @@ def shape(stated: Any, public: bool) -> None:
         must(stated["schema"] == 2 and stated["tau"] >= 0 and stated["unproved"] >= 0, "numbers")
         must(stated["statement"] == checker_tables.statement(stated), "statement")
     else:
-        protect = stated.pop("protect")
+        protect, fewest = stated.pop("protect"), stated.pop("fewest")
         has(stated, **BOTH, **OFFICE)
-        stated["protect"] = protect
+        stated |= {"protect": protect, "fewest": fewest}
+        must(fewest is None or type(fewest) is dict, "fewest")
         must(protect is None or (type(protect) is int and protect >= 0), "protect")
         must(stated["schema"] == 1 and stated["statement"] == STATEMENT, "statement")
         must(all(stated[key] >= 0 for key in ("tau", "insiders", "lower_bound", "extra", "rule_tables")), "numbers")
@@ -140,6 +142,14 @@ class Table:
                         put = [self.cell((*labels[:place], part, *labels[place + 1 :])) for part in (whole, *parts)]
                         yield put[0], put[1:]
 
+    def sums_in_order(self) -> Iterator[tuple[Cell, list[Cell]]]:
+        """The same sums as they are numbered: axis by axis, split by split, then by the cells of the other axes."""
+        for place, axis in enumerate(self.axes):
+            for whole, parts in axis.splits:
+                for labels in product(*(other.labels if other is not axis else [""] for other in self.axes)):
+                    put = [self.cell((*labels[:place], axis.labels[n], *labels[place + 1 :])) for n in (whole, *parts)]
+                    yield put[0], put[1:]
+
     def printed(self, content: bytes) -> dict[Cell, int | None]:
         try:
             rows = csv_of(content)
@@ -183,18 +193,21 @@ class Pattern:
             must(sha(files[name]) == mark, "hash")
         self.counts: dict[Cell, int] = {}
         gaps, fresh = set[Cell](), set[Cell]()
+        self.old, self.before = set[Cell](), set[Cell]()
         for table in self.tables:
             for cell, count in table.printed(files[table.file]).items():
                 if count is None:
                     gaps.add(cell)
-                    fresh |= set() if table.earlier else {cell}
+                    (self.old if table.earlier else fresh).add(cell)
                 else:
                     must(self.counts.setdefault(cell, count) == count, "printed differently")
+                    self.before |= {cell} if table.earlier else set()
         every = {cell for table in self.tables for cell in table.cells()}
         known = {self.read(cell, every) for cell in stated["known_before"]}
         hidden = [self.read(cell, every) for cell in stated["suppressed"]]
         must(len(set(hidden)) == len(hidden) and not set(hidden) & set(self.counts), "suppressed")
         must(gaps - set(self.counts) <= set(hidden) and not fresh & (set(self.counts) | known), "suppressed")
+        self.known, self.all_gaps = known, gaps
         self.gaps, self.fresh, self.claimed = gaps - set(self.counts), fresh, gaps - set(self.counts) - known
         self.known_in_range = {self.read(cell, every) for cell in stated.get("known_in_range", [])}
         self.people = [self.places(who) for who in stated["people"]]
@@ -263,11 +276,83 @@ class Pattern:
         if "primary" in self.stated:
             for known, least in self.coalitions():
                 must(not self.near(known, least), "insiders")
+            self.check_fewest()
             low, high = self.stated["primary"]
             for cell in self.fresh if self.stated["protect"] is not None else ():
                 if low <= self.witnesses[0][cell] <= high:
                     must(max(witness[cell] for witness in self.witnesses) >= self.stated["protect"], "protect")
         return "holds" if self.people or not self.is_cycle() else "not checked"
+
+    def check_fewest(self) -> None:
+        """The proof of the lower bound: every combination of sums is written out, every case added up."""
+        stated, first, new = self.stated["fewest"], self.witnesses[0], [t for t in self.tables if not t.earlier]
+        must(self.stated["lower_bound"] <= len(self.fresh), "lower bound")
+        if stated is None:
+            return
+        has(stated, **FEWEST)
+        order = list(dict.fromkeys(cell for table in self.tables for cell in table.cells()))
+        sums = [each for table in self.tables for each in table.sums_in_order()]
+        (low, high), protect = self.stated["primary"], self.stated["protect"]
+        in_new = {cell for table in new for cell in table.cells()}
+        must(all(type(n) is int and n >= 0 for n in stated["kept"]), "kept")
+        kept = {order[n] for n in stated["kept"]}
+        must(kept <= in_new and not kept & self.all_gaps, "kept")
+        zero = {cell for cell, count in self.counts.items() if count == 0}
+        fixed = kept | zero | self.before | self.known | {frozenset()}
+        primary = {cell for cell in self.fresh if low <= first[cell] <= high}
+        forced = primary | (self.fresh & self.old)
+        free = in_new - fixed - forced
+        needs = []
+        for proof in stated["proofs"]:
+            has(proof, cell=int, cells=list, sides=list)
+            must(all(type(n) is int and n >= 0 for n in [proof["cell"], *proof["cells"]]), "cells")
+            cell, cells = order[proof["cell"]], {order[n] for n in proof["cells"]}
+            must(cell in free | forced or (cell in self.all_gaps and cell not in fixed), "cell")
+            must(cells <= free - {cell}, "cells")
+            amounts = [side[0] for side in proof["sides"]]
+            must(all(type(n) is int and n >= 1 for n in amounts), "amount")
+            if len(amounts) == 1:
+                must(cell in primary and protect is not None and amounts[0] <= protect - first[cell], "rise")
+            else:
+                must(len(amounts) == 2 and sum(amounts) <= self.stated["tau"] + 2, "width")
+            for place, (amount, times, rows) in enumerate(proof["sides"]):
+                must(type(times) is int and times >= 1, "times")
+                line = dict.fromkeys(order, 0)
+                line[cell] += times if place else -times
+                for row, number in rows:
+                    must(type(row) is int and type(number) is int and row >= 0, "row")
+                    whole, parts = sums[row]
+                    line[whole] += number
+                    for part in parts:
+                        line[part] -= number
+                left = [c for c in order if c not in fixed and c not in cells]
+                must(all(line[c] >= 0 for c in left), "below 0")
+                room = {c: first[c] - (c in self.all_gaps or c in self.counts) for c in left}
+                must(sum(line[c] * room[c] for c in left) < amount * times, "room")
+            needs.append((cell, cells))
+
+        def least(node: Any, inside: set[Cell], outside: set[Cell]) -> int:
+            if "cell" in node:
+                has(node, **{"cell": int, "with": dict, "without": dict})
+                must(node["cell"] >= 0, "cell")
+                cell = order[node["cell"]]
+                must(cell in free - inside - outside, "case")
+                return min(
+                    least(node["with"], inside | {cell}, outside), least(node["without"], inside, outside | {cell})
+                )
+            has(node, times=int, weights=list)
+            must(node["times"] >= 1, "times")
+            value, factor = 0, dict.fromkeys(free, node["times"])
+            for number, weight in node["weights"]:
+                must(type(number) is int and type(weight) is int and min(number, weight) >= 0, "weight")
+                cell, cells = needs[number]
+                value += 0 if cell in free else weight
+                for c in free:
+                    factor[c] += weight * ((c == cell) - (c in cells))
+            value += sum(factor[c] if c in inside else min(factor[c], 0) for c in free - outside)
+            return int(-(-value // node["times"]))
+
+        least(stated["tree"], set(), set())
 
     def coalitions(self) -> Iterator[tuple[set[Cell], dict[Cell, int]]]:
         first, size = self.witnesses[0], self.stated["insiders"]

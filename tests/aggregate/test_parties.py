@@ -411,7 +411,8 @@ def test_a_sum_over_tls_by_the_functions_of_the_commands(served: Served) -> None
     assert not wrong.holds and "signature" in wrong.answers[LEADER]
     with pytest.raises(InputError, match="is not enrolled"):
         submit(served.file, client="stranger", key=folder / "c7.key", data=_with_stranger(folder))
-    page = TestClient(page_app(served.session, "c7", read_identity(folder / "c7.key").signing, "/own/"), base_url=PAGE)
+    own = folder / "c7.key"
+    page = TestClient(page_app(served.session, "c7", read_identity(own).signing, own, "/own/"), base_url=PAGE)
     assert page.get("/own/", headers={"host": "evil.example"}).status_code == 400
     assert page.get("/").status_code == page.post("/", data={"q0": "1"}).status_code == 404, (
         "another user of the machine"
@@ -431,6 +432,42 @@ def test_a_sum_over_tls_by_the_functions_of_the_commands(served: Served) -> None
     assert total.refused[LEADER] == {"the signature does not fit the client, the session or the role": 1}
     late = submit(served.file, client="c6", key=folder / "c6.key", data=folder / "answers.csv")
     assert "too late" in late.answers[LEADER]
+
+
+def test_a_run_that_ends_between_two_parties_is_repeated_with_the_same_reports(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It drew new shares: the first party refused them, and the client was not counted."""
+    folder, post = served.folder, Connections.post
+    enrolled = [f"{name},{(folder / f'{name}.key').read_text().strip()}" for name in NAMES[1:]]
+    (folder / "own.keys").write_text("\n".join(["client,secret", *enrolled]) + "\n")
+    rows = (folder / "answers.csv").read_text().splitlines()
+    (folder / "rest.csv").write_text("\n".join([rows[0], *rows[2:], ""]))
+    other = rows[1].rsplit(",", 1)[0] + (",0" if rows[1].endswith(",1") else ",1")
+    (folder / "other.csv").write_text("\n".join([rows[0], other, *rows[2:], ""]))
+    single = {"client": "c0", "key": folder / "c0.key", "data": folder / "answers.csv"}
+    every = {"keys": folder / "own.keys", "data": folder / "rest.csv"}
+
+    def away(self: Connections, role: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
+        if role == HELPER:
+            raise OSError("away")
+        return post(self, role, path, body, headers)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connections, "post", away)
+        for given in (single, every):
+            with pytest.raises(InputError, match="aggregator 2: does not answer"):
+                submit(served.file, patience=0, **given)
+    kept = sorted(folder.glob("*.sending"))
+    assert [path.name.partition(".key")[0] for path in kept] == ["c0", "own"]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    with pytest.raises(InputError, match="with other answers"):
+        submit(served.file, **{**single, "data": folder / "other.csv"})
+    assert kept == sorted(folder.glob("*.sending")), "they are there until they are sent"
+    assert submit(served.file, **single).holds and submit(served.file, **every).holds
+    assert not list(folder.glob("*.sending*"))
+    total = collect(served.file, key=folder / "server.key")
+    assert total.clients == tuple(NAMES) and list(total.totals.values()) == VALUES.sum(axis=0).tolist()
 
 
 def test_one_organisation_sends_the_rows_of_many_clients(served: Served) -> None:
@@ -454,7 +491,8 @@ def test_one_organisation_sends_the_rows_of_many_clients(served: Served) -> None
     assert sent.holds and sent.answers == {LEADER: "held", HELPER: "held"} and "8" in sent.to_text()
     again = submit(served.file, keys=folder / "own.keys", data=folder / "answers.csv")
     assert isinstance(again, Submissions) and again.missing == tuple(NAMES)
-    assert again.refused[HELPER] == {"a second message of one client": len(NAMES)}
+    assert again.refused == {LEADER: {"a second message of one client": len(NAMES)}, HELPER: {}}, "nothing was sent"
+    assert not list(folder.glob("*.sending*"))
     for wrong, match in (
         ({"keys": folder / "own.keys", "client": "c0", "data": folder / "answers.csv"}, "neither client"),
         ({"keys": folder / "own.keys"}, "needs data"),

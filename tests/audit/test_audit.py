@@ -13,8 +13,9 @@ from safemargin.audit.attack import ATTACKS, attack
 from safemargin.audit.findings import Attempt, Findings
 from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, onlooker_with_roll
 from safemargin.io import read_tidy
-from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.decide.decide import decide
 from safemargin.release.publish import RULE, publish
+from safemargin.release.rule.make import PROTECTIONS
 
 pytestmark = pytest.mark.full
 

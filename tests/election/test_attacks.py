@@ -14,15 +14,17 @@ from safemargin.election import collecting
 from safemargin.election.ballots import BallotFormat, Envelope
 from safemargin.election.board import Board, Head, make_entry, sign_head
 from safemargin.election.board_verification import BoardCheck, check_board
-from safemargin.election.client import enrol, send, witness
+from safemargin.election.client import enrol, fetch_board, send, witness
 from safemargin.election.collecting import BallotBox, Collector
 from safemargin.election.desk import Desk
 from safemargin.election.group import random_scalar
 from safemargin.election.issuing import Registrar
 from safemargin.election.keys import canonical, new_seed, parse
+from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.receipts import ANOTHER, ENROLLED, NOBODY, judge_objection, registered
 from safemargin.election.role import Role
+from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan
 
 
@@ -331,21 +333,104 @@ def plan_names(world: World) -> list[str]:
     return world.plan.trustees
 
 
+def forked(world: World, size: int) -> Head:
+    """A head of another log that the board signed."""
+    leaves = [leaf_hash(b"another entry %d" % number) for number in range(size)]
+    fork = Head(size, root_of(leaves), {})
+    fork.signatures["board"] = sign_head(world.election, world.secrets["board"].signing, "board", fork)
+    return fork
+
+
 def test_an_issuer_that_was_restored_signs_no_other_history_of_the_board(tmp_path: Path) -> None:
-    """Its backup knows fewer heads: it witnesses nothing until it has the last one from the others."""
+    """Its backup knows fewer heads: it witnesses nothing until it has the last one."""
     world = World(tmp_path).begin().enrol(["row 000"])
     issuer, board = world.role("issuer-1"), world.role("board").board
     issuer.store("heads").clear()
-    issuer.remember("restored")
+    issuer.mark_restored()
     with pytest.raises(InputError, match="has not caught up"):
         issuer.run("witness")
-    lodged = {name: parse(world.ask(name, "lodged")) for name in ("issuer-2", "issuer-3")}
-    issuer.run("catch_up", canonical(lodged))
-    fork = Head(1, root_of([leaf_hash(b"another")]), {})
-    fork.signatures["board"] = sign_head(world.election, world.secrets["board"].signing, "board", fork)
+    world.desk("issuer-1").catch_up()
     with pytest.raises(InputError, match="the board was forked"):
-        issuer.run("witness", canonical({"head": fork.document(), "path": []}))
+        issuer.run("witness", canonical({"head": forked(world, 1).document(), "path": []}))
     assert parse(issuer.run("witness"))["last"] == len(board.contents)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_one_issuer_and_the_board_move_no_restored_issuer_to_a_fork(tmp_path: Path, size: int) -> None:
+    """Shorter or longer than the log that the honest issuer knows."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    restored, honest = world.role("issuer-1"), world.role("issuer-3")
+    restored.store("heads").clear()
+    restored.mark_restored()
+    liar = world.role("issuer-2")
+    liar.store("heads").clear()
+    liar.store("heads").add({size.to_bytes(8, "big"): canonical(forked(world, size).document())})
+    with pytest.raises(InputError, match="forked|not show that the board continues"):
+        world.desk("issuer-1").catch_up()  # the board answers truly: the liar's head is not on it
+    heads = {role.name: parse(role.run("head")) for role in (liar, honest)}
+    extension = {"head": forked(world, size).document(), "path": []}
+    lodged = {role.name: parse(role.run("lodged")) for role in (liar, honest)}
+    with pytest.raises(InputError, match="forked|path|entry meanwhile"):
+        extensions = dict.fromkeys(heads, extension)
+        restored.run("catch_up", canonical({"heads": heads, "extensions": extensions, "lodged": lodged}))
+    heads["issuer-3"] = {**heads["issuer-3"], "head": None}  # in its name, without its signature
+    with pytest.raises(InputError, match="issuer-3 knows is not signed"):
+        restored.run("catch_up", canonical({"heads": heads, "extensions": {}, "lodged": lodged}))
+    with pytest.raises(InputError, match="has not caught up"):
+        restored.run("witness")
+
+
+def test_a_party_that_was_restored_twice_catches_up_twice(tmp_path: Path) -> None:
+    """The second backup is of a party that had caught up: that says nothing about what it did since."""
+    world = World(tmp_path).begin().enrol(["row 000"])
+    issuer = world.role("issuer-1")
+    for _ in range(2):
+        issuer.mark_restored()
+        with pytest.raises(InputError, match="has not caught up"):
+            issuer.run("witness")
+        world.desk("issuer-1").catch_up()
+        issuer.run("witness")
+
+
+def test_a_trustee_reads_no_shorter_and_no_other_board(tmp_path: Path) -> None:
+    """What a trustee verified once is the beginning of every board that it reads, also after a restore."""
+    world = World(tmp_path).until_frozen()
+    names = world.plan.trustees
+    before = fetch_board(world.election, tmp_path / "before", world.ask).folder
+    for name in names:
+        world.desk(name).tally()
+    trustee = world.role("trustee-1")
+    older = canonical({"board": str(before)})
+    world.desk("trustee-1").tally()  # it has read the entries of the others now
+    with pytest.raises(InputError, match="entries; this party read"):
+        trustee.run("freeze", older)
+    trustee.store("heads").clear()
+    trustee.mark_restored()
+    for step in ("freeze", "total", "private", "parts", "compare", "release"):
+        with pytest.raises(InputError, match="has not caught up"):
+            trustee.run(step, older)
+    with pytest.raises(InputError, match="most issuers"):
+        trustee.run("catch_up", canonical({"heads": {"issuer-1": parse(world.ask("issuer-1", "head"))}}))
+    world.desk("trustee-1").catch_up()
+    with pytest.raises(InputError, match="entries; this party read"):
+        trustee.run("freeze", older)
+    for name in (*names[1:], names[0]):
+        world.desk(name).tally()
+    assert world.desk("collector").publish() == "result"
+
+
+def test_the_registrar_compares_the_joint_roll(tmp_path: Path) -> None:
+    """The sizes of every dimension agree; those of all dimensions together do not."""
+    world = World(tmp_path / "world", plan=SMALL)
+    manifest, registrar = world.election.manifest, world.secrets["registrar"]
+    for number, young in enumerate((3, 2)):
+        stated = manifest.model_copy(update={"joint": [["old", 6 - young], ["young", young]]})
+        fresh = Registrar(KnownElection(stated), registrar, tmp_path / str(number))
+        if young == 3:
+            fresh.run("roll", roll_csv(world.roll))
+            continue
+        with pytest.raises(InputError, match="all dimensions together"):
+            fresh.run("roll", roll_csv(world.roll))
 
 
 def test_nobody_fills_the_box_with_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

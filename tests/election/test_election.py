@@ -185,7 +185,10 @@ def test_trustees_decrypt_one_set_of_ballots_once(tmp_path: Path) -> None:
     for path in sorted((copy / "entries").glob("*"))[number:] + sorted((copy / "heads").glob("*")):
         if path.parent.name == "entries" or int(path.stem) > number:
             path.unlink()
-    again.store("state").clear()
+    with pytest.raises(InputError, match="entries; this party read"):
+        again.run("freeze", canonical({"board": str(copy)}))
+    for table in ("state", "heads"):
+        again.store(table).clear()
     again.remember("frozen", canonical({"root": "00" * 32, "list": "00" * 32}))
     with pytest.raises(InputError, match="will never sign a second one"):
         again.run("freeze", canonical({"board": str(copy)}))
@@ -318,7 +321,7 @@ def test_an_issuer_that_was_restored_signs_nothing_until_it_caught_up(tmp_path: 
     issuer = world.role("issuer-1")
     issuer.store("issuance").clear()
     issuer.store("people").clear()
-    issuer.remember("restored")
+    issuer.mark_restored()
     twin = Wallet.new(world.election, "row 000", world.wallets["row 000"].state["code"])
     twin.state |= {k: world.wallets["row 000"].state[k] for k in ("seed", "enrolment", "categories")}
     twin.state["tokens"] = {name: {"seed": "11" * 32} for name in world.election.dimensions}
@@ -326,13 +329,17 @@ def test_an_issuer_that_was_restored_signs_nothing_until_it_caught_up(tmp_path: 
         issuer.run("sign", twin.requests())
     with pytest.raises(InputError, match="has not caught up"):
         issuer.run("close")
-    lodged = {name: parse(world.ask(name, "lodged")) for name in ("issuer-2", "issuer-3")}
+    others = ("issuer-2", "issuer-3")
+    lodged, heads = ({name: parse(world.ask(name, step)) for name in others} for step in ("lodged", "head"))
+    sizes = {**{name: stated["head"]["size"] for name, stated in heads.items()}, "issuer-1": 1}
+    extensions = {n: parse(world.ask("board", "extension", canonical({"old": s}))) for n, s in sizes.items()}
+    message = {"heads": heads, "extensions": extensions, "lodged": lodged}
     with pytest.raises(InputError, match="of all other issuers"):
-        issuer.run("catch_up", canonical({"issuer-2": lodged["issuer-2"]}))
+        issuer.run("catch_up", canonical({**message, "lodged": {"issuer-2": lodged["issuer-2"]}}))
     forged = {**lodged, "issuer-3": {**lodged["issuer-3"], "requests": []}}
     with pytest.raises(InputError, match="not signed by issuer-3"):
-        issuer.run("catch_up", canonical(forged))
-    assert parse(issuer.run("catch_up", canonical(lodged)))["requests"] == 6
+        issuer.run("catch_up", canonical({**message, "lodged": forged}))
+    assert parse(issuer.run("catch_up", canonical(message)))["requests"] == 6
     with pytest.raises(InputError, match="another request"):
         issuer.run("sign", twin.requests())
     assert issuer.run("sign", world.wallets["row 000"].requests())

@@ -169,6 +169,34 @@ def test_every_file_is_compared(world: World, board: Path) -> None:
     assert "no entry names" in check_board(_board(board), processes=1, known=known).findings[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["entries/index.html", "entries/.result.json", "heads/.page", "heads/x.json", ".hidden", "ballots/.more", "more/"],
+)
+def test_no_page_and_no_hidden_file_stands_beside_the_board(world: World, board: Path, name: str) -> None:
+    assert check_board(_board(board), processes=1).findings == []
+    if name.endswith("/"):
+        (board / name).mkdir()
+    else:
+        last = sorted((board / "heads").glob("0*.json"))[-1]
+        (board / name).write_bytes(last.read_bytes())
+    findings = check_board(_board(board), processes=1).findings
+    assert findings == [f"{name.rstrip('/')}: is a file that no entry names"]
+
+
+def test_a_link_is_no_file_of_a_board(board: Path) -> None:
+    path = board / "received" / "hashes"
+    path.rename(board.parent / "elsewhere")
+    path.symlink_to(board.parent / "elsewhere")
+    assert "no entry names" in check_board(_board(board), processes=1).findings[-1]
+
+
+def test_a_head_holds_nothing_else(board: Path) -> None:
+    path = board / "heads" / "000001.json"
+    path.write_bytes(canonical({**json.loads(path.read_bytes()), "result": "the vote was cancelled"}))
+    assert "canonical form" in check_board(_board(board), processes=1).findings[0]
+
+
 def test_trustees_cannot_publish_an_invented_table(world: World, board: Path) -> None:
     """Finding 9: all trustees sign a table with another count, and board and witnesses follow; the sum does not."""
     import hashlib

@@ -5,7 +5,9 @@ One request per line of input, one answer per line of output. It is started with
 """
 
 import atexit
+import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -21,8 +23,10 @@ from safemargin import cli
 from safemargin.release import release as _function  # noqa: F401
 
 release_module = sys.modules["safemargin.release.release"]
-running: dict[int, tuple[int, int]] = {}
-"""By process: where it writes its operations, and what it says."""
+running: dict[int, tuple[int, int, int]] = {}
+"""By process: where it writes its operations, what it says, and which modules it loaded."""
+tried: set[str] = set()
+"""Modules that a command loaded: the next command finds them here."""
 
 
 def prepare() -> None:
@@ -45,24 +49,32 @@ def prepare() -> None:
     sys.modules["safemargin.ui.charts"]._drawer = lambda process: type(  # type: ignore[attr-defined]
         "Drawer", (), {"draw": lambda self, spec: ""}
     )()
+    freeze()
+
+
+def freeze() -> None:
+    """Let the collectors of children leave alone what is here: to look at it is to copy it."""
+    gc.collect()
+    gc.freeze()
 
 
 def start(request: dict[str, Any], library: ctypes.CDLL) -> int:
     """Start a command; the number of its process."""
-    seen, said = os.memfd_create("seen"), os.memfd_create("said")
+    seen, said, loaded = (os.memfd_create(name) for name in ("seen", "said", "loaded"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
-        run_command(request, library, seen, said)
-    running[child] = (seen, said)
+        run_command(request, library, seen, said, loaded)
+    running[child] = (seen, said, loaded)
     return child
 
 
-def run_command(request: dict[str, Any], library: ctypes.CDLL, seen: int, said: int) -> None:
+def run_command(request: dict[str, Any], library: ctypes.CDLL, seen: int, said: int, loaded: int) -> None:
     """Be that command, as it is installed, and end the process."""
     root = request["root"]
     os.chdir(os.path.join(root, "work"))
+    known = set(sys.modules)
     tempfile.tempdir = os.environ["TMPDIR"] = os.path.join(root, "tmp")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -86,6 +98,7 @@ def run_command(request: dict[str, Any], library: ctypes.CDLL, seen: int, said: 
     library.faults_disarm()
     library.faults_kinds.restype = ctypes.c_char_p
     os.write(seen, library.faults_kinds())
+    os.write(loaded, " ".join(name for name in sys.modules if name not in known).encode())
     sys.stderr.flush()
     os._exit(code)
 
@@ -96,8 +109,21 @@ def end(child: int, number: int) -> dict[str, object]:
         os.kill(child, number)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    seen, said = (_content(handle) for handle in running.pop(child))
+    seen, said, loaded = (_content(handle) for handle in running.pop(child))
+    load(loaded.split())
     return {"code": 128 - code if code < 0 else code, "seen": seen, "err": said}
+
+
+def load(names: list[str]) -> None:
+    """Load what a command loaded while it ran, so that the next ones need not."""
+    new = [name for name in names if name not in tried and name not in sys.modules]
+    tried.update(new)
+    for name in new:
+        with contextlib.suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(name)
+    if new:
+        freeze()
 
 
 def _content(handle: int) -> str:

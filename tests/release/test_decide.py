@@ -12,10 +12,11 @@ from cases import Town, margin, town
 from evidence import seeds
 from safemargin.audit.attack import attack as run_attacks
 from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
-from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish
 from safemargin.release.rule.lot import RandomisedSelection
+from safemargin.release.rule.make import PROTECTIONS
 
 pytestmark = pytest.mark.full
 

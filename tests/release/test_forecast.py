@@ -12,11 +12,12 @@ import pytest
 from safemargin import forecast, release
 from safemargin.core import InputError, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import decide
-from safemargin.release.forecast import Chance, draws_within, parse_shares
+from safemargin.release.forecast import draws_within, parse_shares
 from safemargin.release.plan import Action
 from safemargin.release.population import CountedPopulation
 from safemargin.release.project import Project
 from safemargin.release.read_roll import read_population
+from safemargin.release.report.forecast import Chance
 
 pytestmark = pytest.mark.full
 

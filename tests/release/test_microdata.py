@@ -120,9 +120,31 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
         assert same(whole, load(tmp_path, file=name)), name
     (tmp_path / "empty").mkdir()
     for name in ("empty", "lake/*.parquet"):
-        assert refusal(tmp_path, file=name).endswith("there is no Parquet file in it, or none with such a name")
+        assert refusal(tmp_path, file=name).endswith("there is no Parquet or CSV file in it, or none with such a name")
     duckdb.sql(f"copy (select 1 as other) to '{tmp_path / 'lake' / 'odd.parquet'}'")
     assert "mismatch" in refusal(tmp_path, file="lake")
+
+
+def test_a_folder_of_csv_files_is_one_table(tmp_path: Path) -> None:
+    """Also an unexpanded pattern; what differs in its columns, or is beside Parquet files, is refused by name."""
+    (tmp_path / "voters.csv").write_text(VOTERS)
+    whole = load(tmp_path)
+    header, *lines = VOTERS.splitlines()
+    (tmp_path / "parts" / "late").mkdir(parents=True)
+    (tmp_path / "parts" / "one.csv").write_text("\n".join([header, *lines[::2]]) + "\n")
+    (tmp_path / "parts" / "late" / "two.csv").write_text("\n".join([header, *lines[1::2]]) + "\n")
+    (tmp_path / "parts" / ".hidden.csv").write_text("x\n1\n")
+    (tmp_path / "parts" / "README.txt").write_text("about\n")
+    for name in ("parts", "parts/**/*.csv"):
+        assert same(whole, load(tmp_path, file=name)), name
+    (tmp_path / "parts" / "three.csv").write_text(f"{header}\nx\n")
+    assert "parts: three.csv: line 2: has 1 fields" in refusal(tmp_path, file="parts")
+    (tmp_path / "parts" / "three.csv").write_text("other\nx\n")
+    assert "has other columns than" in refusal(tmp_path, file="parts")
+    (tmp_path / "parts" / "three.csv").unlink()
+    duckdb.sql(f"copy (select 1 as a) to '{tmp_path / 'parts' / 'odd.parquet'}'")
+    assert "name one kind with a pattern" in refusal(tmp_path, file="parts")
+    assert same(whole, load(tmp_path, file="parts/**/*.csv"))
 
 
 def test_categories_and_options_seen_are_in_natural_order(tmp_path: Path) -> None:

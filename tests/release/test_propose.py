@@ -118,6 +118,22 @@ def test_a_column_whose_name_ends_in_id_is_no_axis_where_it_has_many_values(tmp_
     assert list(project["axes"]) == ["sex"] and "'caseid' looks like an identifier" in text
 
 
+def test_row_numbers_of_a_table_of_counts_are_no_axis(tmp_path: Path) -> None:
+    """A program wrote them beside the table; areas that are numbered stay, whatever their number."""
+    pairs = [(sex, vote, age) for sex in "fm" for vote in "ab" for age in ("18-39", "40+")]
+    rows = [
+        {"rownames": str(n), "sex": sex, "age": age, "vote": vote, "Freq": str(40 + n)}
+        for n, (sex, vote, age) in enumerate(pairs, 1)
+    ]
+    text, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert list(project["axes"]) == ["sex", "age"] and "'rownames' looks like an identifier: 8 different" in text
+    for row in rows:
+        row["ward"] = row.pop("rownames")
+    (tmp_path / "project.toml").unlink()
+    _, project, _ = proposed(write_csv(tmp_path / "w.csv", rows))
+    assert "ward" in project["axes"]
+
+
 def test_odd_names_are_quoted(tmp_path: Path) -> None:
     name = 'wéird "\x7f\n# name'
     lines = [json.dumps({name: "xy"[n % 2], "vote": "AB"[n % 3 == 0]}) for n in range(30)]

@@ -17,10 +17,11 @@ from cases import Town, town
 from safemargin import checker
 from safemargin.core import OutputError, Publication, Table, Target, onlooker_with_roll
 from safemargin.io import read_tidy, write_folder
-from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.decide.decide import decide
 from safemargin.release.fields import certificate_fields
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish, release_files
+from safemargin.release.rule.make import PROTECTIONS
 from safemargin.release.witnesses import NOT_FOUND
 
 pytestmark = pytest.mark.full

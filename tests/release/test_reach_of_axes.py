@@ -6,8 +6,9 @@ import pytest
 from cases import Town
 from reruns import run, with_votes
 from safemargin.core import Target, onlooker_with_roll
-from safemargin.release.decide.decide import MANY, decide, rule_for
+from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action
+from safemargin.release.rule.make import MANY, rule_for
 
 
 def town(axes: int, people: int, seed: int, pull: float = 0.0) -> Town:

@@ -13,9 +13,9 @@ import pytest
 import safemargin
 from commands import Run, in_process
 from found_forms import write_csv, write_xlsx as write_book
-from safemargin.core import Hierarchy, lattice
+from safemargin.core import Hierarchy, Lattice, lattice
 from safemargin.suppress.linked import single
-from safemargin.suppress.order import axes_by_counts
+from safemargin.suppress.order import axes_by_counts, sorted_labels
 from typed_files import write
 
 CITIES = {"Oslo": 5090, "Bergen": 5070, "Tromso": 5055, "Alta": 5034, "Bodo": 5003, "Hamar": 5002}
@@ -90,7 +90,11 @@ def test_rows_that_are_sorted_by_their_counts_are_written_by_their_labels(
         {tuple(read.cells.cell(row).values()): int(read.cells.lower[row]) for row in range(len(read.cells.lower))}
         for read in (safemargin.load(path), safemargin.load(written))
     )
-    assert not (tmp_path / "out/published/certificate.json").exists()  # which lists labels in the order of the file
+    proof = json.loads((tmp_path / "out/published/certificate.json").read_text())
+    own = {axis["name"]: axis["labels"][1:] for axis in proof["tables"][0]["axes"]}
+    assert (
+        all(labels == sorted(labels) for labels in own.values()) and safemargin.verify(tmp_path / "out/published").holds
+    )
     again = safemargin.load(written)
     gaps = {tuple(again.cells.cell(row).values()) for row in again.gaps.tolist()}
     assert before.keys() == after.keys() and len(gaps) >= 2
@@ -108,7 +112,11 @@ def test_a_cross_table_is_sorted_by_its_rows_or_not_written(run: Run, tmp_path: 
     write_csv(tmp_path / "turned.csv", turned, ";")
     ran = run("suppress", "turned.csv", "--primary", PRIMARY, "--out", "turned")
     assert "order of its columns" in " ".join(ran.out.split())
-    assert {file.name for file in (tmp_path / "turned/published").iterdir()} == {"pattern.csv", "manifest.json"}
+    assert {file.name for file in (tmp_path / "turned/published").iterdir()} == {
+        "pattern.csv",
+        "manifest.json",
+        "certificate.json",
+    }
 
 
 def test_rows_that_a_heading_stands_above_are_not_sorted(run: Run, tmp_path: Path) -> None:
@@ -117,7 +125,7 @@ def test_rows_that_a_heading_stands_above_are_not_sorted(run: Run, tmp_path: Pat
     ran = run("suppress", "t.csv", "--primary", "10004-10007", "--out", "out")
     assert ran.code == 0, ran.out
     names = {file.name for file in (tmp_path / "out/published").iterdir()}
-    assert names == {"pattern.csv", "manifest.json"} and "sorted" in ran.out
+    assert names == {"pattern.csv", "manifest.json", "certificate.json"} and "sorted" in ran.out
 
 
 def test_whether_labels_are_sorted_does_not_depend_on_suppressed_counts() -> None:
@@ -150,3 +158,38 @@ def test_data_in_memory_is_sorted_too(tmp_path: Path) -> None:
     lines = (tmp_path / "out/published/pattern.csv").read_text().splitlines()[2:]
     assert [line.split(",")[0] for line in lines] == sorted(CITIES)
     assert "sorted by name" in json.dumps(str(result.to_html()))
+
+
+def published(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (folder / "published").iterdir()}
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_lists_that_differ_in_suppressed_counts_and_their_order_are_published_alike(
+    large: bool, tmp_path: Path
+) -> None:
+    """Two lists in the order of their counts, whose gaps exchange their counts: byte for byte the same folder."""
+    more = {f"Town {n}": 8000 - 10 * n for n in range(30)} if large else {}
+    cities = {**more, **CITIES}
+    other = {**cities, "Bodo": cities["Hamar"], "Hamar": cities["Bodo"]}
+    for name, held in (("one", cities), ("other", other)):
+        rows = sorted(({"region": city, "count": count} for city, count in held.items()), key=lambda row: -row["count"])
+        safemargin.suppress(rows, (5001, 5004)).write(tmp_path / name)
+    one, two = published(tmp_path / "one"), published(tmp_path / "other")
+    assert "certificate.json" in one and one == two
+    assert safemargin.verify(tmp_path / "one" / "published").holds
+
+
+def test_nothing_is_left_of_the_order_of_sums() -> None:
+    """Regions that stood in the order of their counts: neither labels nor the list of sums keeps that order."""
+    found = []
+    for regions in (("south", "north", "east"), ("east", "south", "north")):
+        labels = ("Total", *regions, *(f"{region} {n}" for region in regions for n in "ba"))
+        splits = ((0, (1, 2, 3)), *((place, (2 + 2 * place, 3 + 2 * place)) for place in (1, 2, 3)))
+        counts = {"Total": 9, "south": 3, "north": 3, "east": 3}
+        tree = Hierarchy("region", labels, splits)
+        values = np.array([counts.get(label, 1 + label.endswith("a")) for label in labels])
+        found.append(sorted_labels(Lattice((tree,), values), ["region"]))
+    one, other = found
+    assert one.trees == other.trees and one.counts.tolist() == other.counts.tolist()
+    assert [whole for whole, _ in one.trees[0].splits] == [0, 1, 4, 7]

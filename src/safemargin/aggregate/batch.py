@@ -17,14 +17,17 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.answers import ClientAnswers
+from safemargin.aggregate.drawn import Bodies, DrawnReports
 from safemargin.aggregate.identity import Identity
 from safemargin.aggregate.session_file import Session
-from safemargin.aggregate.submission import Connections, contexts_of, post_report
+from safemargin.aggregate.submission import Connections, contexts_of, post_parts
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.io import require_file
 from safemargin.parties.files import write_private
 from safemargin.ui import SCHEMA, Document, Figures, Grid, Report, Result, write_text
 
+DRAWN = 250
+"""Reports that are drawn, and kept until they are sent, at a time."""
 SENDERS = 16
 """Clients that send at the same time: more do not make two cores faster. A batch is committed for all that wait."""
 
@@ -162,35 +165,38 @@ def many_senders(session: Session) -> Iterator[Senders]:
 def submit_rows(
     session: Session,
     keys: Mapping[str, Ed25519PrivateKey],
+    file: Path,
     answers: ClientAnswers,
     patience: float,
     progress: Progress = no_progress,
 ) -> Submissions:
-    """Send a report of every row, each under the key of its client."""
+    """Send a report of every row, each under the key of its client; `file` holds the keys."""
     unknown = [name for name in answers.clients if name not in session.file.clients]
     keyless = [name for name in answers.clients if name not in keys]
     if unknown or keyless:
         why = f"is not enrolled in session {session.file.name!r}" if unknown else "has no key"
         raise InputError(f"client {(unknown or keyless)[0][:60]!r}: {why}; nothing was sent")
     refused: dict[str, Counter[str]] = {role.name: Counter() for role in session.backend.roles}
-    with many_senders(session) as senders, ThreadPoolExecutor(SENDERS) as pool:
+    count, missing = len(answers.clients), []
+    with (
+        DrawnReports(session, file) as drawn,
+        many_senders(session) as senders,
+        ThreadPoolExecutor(SENDERS) as pool,
+    ):
 
-        def send(place: int) -> bool:
-            bodies = session.backend.reports(answers.values[place : place + 1])
-            client, held = answers.clients[place], True
-            for role, (body,) in bodies.items():
-                status, reason = post_report(senders.connections, client, keys[client], role, body, patience)
-                if status != 200:
-                    held = False
-                    with senders.lock:
-                        refused[role][reason] += 1
-            return held
+        def send(report: tuple[str, Bodies]) -> dict[str, str]:
+            client, bodies = report
+            return post_parts(senders.connections, client, keys[client], bodies, patience)
 
-        count, missing = len(answers.clients), []
-        for place, held in enumerate(pool.map(send, range(count))):
-            if not held:
-                missing.append(answers.clients[place])
-            if place % 200 == 0:
-                progress("sending", place, count)
+        for start in range(0, count, DRAWN):
+            clients = answers.clients[start : start + DRAWN]
+            progress("sending", start, count)
+            reports = zip(clients, drawn.of(clients, answers.values[start : start + DRAWN]), strict=True)
+            for client, said in zip(clients, pool.map(send, reports), strict=True):
+                reasons = {role: reason for role, reason in said.items() if reason}
+                for role, reason in reasons.items():
+                    refused[role][reason] += 1
+                if reasons:
+                    missing.append(client)
     stated = {role: dict(sorted(each.items())) for role, each in refused.items()}
     return Submissions(session.file.name, count, count - len(missing), stated, tuple(sorted(missing)))

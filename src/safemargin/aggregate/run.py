@@ -225,19 +225,20 @@ def submit(
     """Send a client's report: its row of a CSV file, or what is typed into a page of this machine.
 
     `data` has a column `client` and one per question; `page` is the port of the page. With `keys`, the secrets of
-    clients that `key --clients` made, all rows of `data` are sent, each as its client.
+    clients that `key --clients` made, all rows of `data` are sent, each as its client. A run that was interrupted is
+    repeated with the same answers: it sends the same reports, which are kept beside the key until then.
     """
     known = read_session(Path(session))
     if keys is not None:
         if client is not None or key is not None or page is not None or data is None:
             raise InputError("keys: needs data, and neither client, key nor page: every row is sent")
         secrets = {name: each.signing for name, each in read_identities(Path(keys)).items()}
-        return submit_rows(known, secrets, _answers(data, known), patience, progress)
+        return submit_rows(known, secrets, Path(keys), _answers(data, known), patience, progress)
     if client is None or key is None:
         raise InputError("client: name the client and its key, or the keys of all clients of the file")
     identity = read_identity(Path(key))
     if page is not None:
-        run_page(known, client, identity.signing, page)  # until it is stopped
+        run_page(known, client, identity.signing, Path(key), page)  # until it is stopped
         return Submission(known.file.name, client, {})
     if data is None:
         raise InputError("data: name the CSV file with the answers, or the port of a page")
@@ -245,7 +246,7 @@ def submit(
     if client not in answers.clients:
         raise InputError(f"{data}: there is no row of client {client!r}")
     row = answers.values[answers.clients.index(client)].tolist()
-    return submit_row(known, client, identity.signing, row, patience)
+    return submit_row(known, client, identity.signing, Path(key), row, patience)
 
 
 def _answers(data: Path | str, session: Session) -> ClientAnswers:

@@ -23,6 +23,8 @@ from safemargin.io import transaction
 from safemargin.parties.files import compact, open_private
 
 OPEN, CLOSED, AGREED = "open", "closed", "agreed"
+SECOND = "a second message of one client"
+"""Why a party refuses a client whose report it holds already, where the report is another one."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS session (name TEXT PRIMARY KEY, state TEXT NOT NULL, agreed TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (client TEXT PRIMARY KEY, digest TEXT NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
@@ -105,7 +107,7 @@ class SessionParty:
         digest = hashlib.sha256(body).hexdigest()
         row = self.database.execute("SELECT digest FROM message WHERE client = ?", (client,)).fetchone()
         if row is not None:
-            return None if row[0] == digest else "a second message of one client"
+            return None if row[0] == digest else SECOND
         if state != OPEN:
             return "too late: the set of clients is fixed"
         try:

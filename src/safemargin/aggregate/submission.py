@@ -1,7 +1,8 @@
 """A client of a session: it turns one row of answers into signed reports and posts one to every party over TLS.
 
 A report that a party acknowledged is on its disk. A party that is away is asked again until `patience` ends: the same
-report again changes nothing, so nothing is lost or counted twice.
+report again changes nothing, so nothing is lost or counted twice. A run that is repeated sends the reports that the one
+before it had drawn (`drawn`).
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -25,6 +27,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from safemargin.aggregate.answers import parse_answer
+from safemargin.aggregate.drawn import DrawnReports
+from safemargin.aggregate.session import SECOND
 from safemargin.aggregate.session_file import Session
 from safemargin.core import InputError, new_secret
 from safemargin.parties.certificates import trust
@@ -43,6 +47,7 @@ class Submission(Result):
     session: str
     client: str
     answers: dict[str, str] = field(hash=False)
+    """By party: `held`, `refused: ` and why, or `not sent` where a party before it holds another report."""
 
     @property
     def holds(self) -> bool:
@@ -121,21 +126,41 @@ def post_report(
 
 
 def submit_row(
-    session: Session, client: str, key: Ed25519PrivateKey, row: Sequence[int], patience: float = PATIENCE
+    session: Session,
+    client: str,
+    key: Ed25519PrivateKey,
+    file: Path,
+    row: Sequence[int],
+    patience: float = PATIENCE,
 ) -> Submission:
-    """Send one client's answers to all parties."""
+    """Send one client's answers to all parties; `file` holds the key."""
     if client not in session.file.clients:
         raise InputError(f"client = {client!r}: is not enrolled in session {session.file.name!r}")
-    bodies = session.backend.reports(np.array([row], dtype=np.int64))
     connections = Connections(session)
-    answers = {}
     try:
-        for role, (body,) in bodies.items():
-            status, reason = post_report(connections, client, key, role, body, patience)
-            answers[role] = "held" if status == 200 else f"refused: {reason}"
+        with DrawnReports(session, file) as drawn:
+            (bodies,) = drawn.of([client], np.array([row], dtype=np.int64))
+            refused = post_parts(connections, client, key, bodies, patience)
     finally:
         connections.close()
-    return Submission(session.file.name, client, answers)
+    stated = {role: f"refused: {reason}" if reason else "held" for role, reason in refused.items()}
+    return Submission(session.file.name, client, {role: stated.get(role, "not sent") for role in bodies})
+
+
+def post_parts(
+    connections: Connections, client: str, key: Ed25519PrivateKey, bodies: Mapping[str, bytes], patience: float
+) -> dict[str, str]:
+    """Send the parts of a report; by party, why it refused its part, or nothing where it holds it.
+
+    Parties that come after one that holds another report of the client get nothing: the parts would not fit.
+    """
+    answers: dict[str, str] = {}
+    for role, body in bodies.items():
+        status, reason = post_report(connections, client, key, role, body, patience)
+        answers[role] = "" if status == 200 else reason or f"status {status}"
+        if reason == SECOND:
+            break
+    return answers
 
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
@@ -155,7 +180,7 @@ HEADERS = {
 }
 
 
-def page_app(session: Session, client: str, key: Ed25519PrivateKey, start: str) -> Starlette:
+def page_app(session: Session, client: str, key: Ed25519PrivateKey, file: Path, start: str) -> Starlette:
     """A form with all questions on this machine. What is typed leaves it in shares only.
 
     It is below a path that only the client knows: everybody else on the machine can connect too.
@@ -185,7 +210,7 @@ def page_app(session: Session, client: str, key: Ed25519PrivateKey, start: str) 
                 parse_answer("form", 1, question, given.get(f"q{place}", ""))
                 for place, question in enumerate(session.file.questions)
             ]
-            sent = submit_row(session, client, key, row)
+            sent = submit_row(session, client, key, file, row)
         except InputError as error:
             return page(f"<p role=alert>{escape(str(error))}</p>", 422)
         stated = "".join(f"<li>{escape(role)}: {escape(answer)}" for role, answer in sent.answers.items())
@@ -195,9 +220,9 @@ def page_app(session: Session, client: str, key: Ed25519PrivateKey, start: str) 
     return Starlette(routes=[Route(start, form), Route(start, send, methods=["POST"])], middleware=[hosts])
 
 
-def run_page(session: Session, client: str, key: Ed25519PrivateKey, port: int) -> None:
+def run_page(session: Session, client: str, key: Ed25519PrivateKey, file: Path, port: int) -> None:
     """Serve the page on loopback until the process is stopped."""
     start = f"/{new_secret()[:32]}/"
     note(f"the page is at http://127.0.0.1:{port}{start} (whoever knows this address can answer for you)")
-    app = page_app(session, client, key, start)
+    app = page_app(session, client, key, file, start)
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)

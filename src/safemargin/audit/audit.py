@@ -45,7 +45,7 @@ def audit(
     earlier: Data = (),
     earlier_roll: Data = (),
     certificate: Path | str | None = None,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Findings:
     """Run every attack on published tables, ours or not, as somebody who sees them and knows `roll` and `facts`.
@@ -96,7 +96,7 @@ def audit(
         sources, exposure = _sources(tables, roll, facts, **columns), findings.exposure
         proofs = prove_intervals(shown, onlooker, exposure, sources, slack=slack, target=aim, progress=progress)
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
-    return replace(findings, reads=reads, shown=shown, slack=slack)
+    return replace(findings, reads=reads, shown=shown, slack=slack, is_proved=certificate is not None)
 
 
 def _check_provable(reads: Sequence[ReadTable]) -> None:

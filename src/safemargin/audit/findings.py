@@ -42,6 +42,8 @@ class Findings(ui.Result):
     shown: tuple[PublishedTable, ...] = field(default=(), compare=False)
     """The tables that were audited, where they are drawn."""
     slack: int = field(default=0, compare=False)
+    is_proved: bool = field(default=False, compare=False)
+    """Whether a certificate of the intervals was written, which the page can check."""
 
     @property
     def doubts(self) -> list[str]:
@@ -74,7 +76,7 @@ class Findings(ui.Result):
 
     def to_html(self) -> str:
         """The page; gaps have the two tables at the ends of their interval, which takes a second or two."""
-        return ui.render_report(self._report(noted=True))
+        return ui.render_report(self._report(noted=True), ui.CHECK if self.is_proved else None)
 
     def to_report(self) -> ui.Report:
         """The verdict, the tables in colours, what every attack looked at and found, and the closest calls."""

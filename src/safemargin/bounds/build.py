@@ -63,7 +63,7 @@ from safemargin.core import (
 def occupied(
     roll: PublishedTable, axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...]
 ) -> tuple[IntArray, IntArray]:
-    """The profiles that a joint roll has people in, and how many."""
+    """The profiles that a joint roll has people in, and how many; an entry that is listed twice is added up."""
     codes = np.zeros((len(roll.lower), len(axes)), dtype=np.int64)
     for a, axis in enumerate(axes):
         column = roll.axes.index(axis)
@@ -78,7 +78,12 @@ def occupied(
 def combinations(
     tables: Sequence[PublishedTable], axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...]
 ) -> IntArray:
-    """Every combination of categories; where that is too many, those that no single table omits."""
+    """Every combination of categories; where that is too many, those that no single table omits.
+
+    With more than `EFFORT.profiles` combinations, tables are joined one after the other, the widest first, on the axes
+    that they share: a combination stays if each table lists the part of it that it speaks about. That is an outer bound
+    of the support, so no possible table is lost. Raises `TooLargeError` if even these are too many.
+    """
     if not axes:
         return np.zeros((1, 0), dtype=np.int64)
     if math.prod(len(names) for names in categories) <= EFFORT.profiles:
@@ -123,6 +128,13 @@ def build_system(
 
     Without `check`, totals that disagree are left for others to find. Without `conclude`, nothing is concluded from
     totals that agree: every row is one fact as it was published.
+
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> public = exact_margins(table)
+    >>> with_roll, without = build_system(public, onlooker_with_roll(table, "joint")), build_system(public, Onlooker())
+    >>> (with_roll.size, with_roll.reference), (without.size, without.reference)
+    ((4, True), (8, False))
     """
     facts = (*tables, *onlooker.facts)
     if not facts:
@@ -153,6 +165,11 @@ def build_system(
 
 
 def _cell_text(cell: Mapping[str, str]) -> str:
+    """A cell in the words of an error: its axes and categories, or everybody.
+
+    >>> _cell_text({"age": "old"}), _cell_text({})
+    ("age 'old'", 'everybody')
+    """
     return ", ".join(f"{axis} {category!r}" for axis, category in cell.items()) or "everybody"
 
 

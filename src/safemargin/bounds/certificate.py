@@ -53,7 +53,14 @@ Document = dict[str, Any]
 
 
 def _numbered(value: object) -> object:
-    """An object by the number of a row or profile, which is written in one way only."""
+    """An object by the number of a row or profile, which is written in one way only.
+
+    >>> _numbered({"0": 3, "12": 4})
+    {0: 3, 12: 4}
+    >>> _numbered({"01": 3})
+    Traceback (most recent call last):
+    ValueError: '01' is not the number of a row or profile
+    """
     if not isinstance(value, dict):
         return value
     for key in value:
@@ -92,7 +99,10 @@ def _completed(value: object) -> object:
 
 
 def _with_keys(*names: str) -> BeforeValidator:
-    """Keys that a document must have although the value has defaults."""
+    """Keys that a document must have although the value has defaults.
+
+    A missing key could be a reader's default or a writer's mistake: in a certificate it is an error.
+    """
 
     def checked(value: object) -> object:
         for name in names:
@@ -104,6 +114,7 @@ def _with_keys(*names: str) -> BeforeValidator:
 
 
 def _known_role(role: str) -> str:
+    """One of `ROLES`; pydantic turns the error into one with the place in the document."""
     if role not in ROLES:
         raise ValueError(f"{role!r}: must be one of {', '.join(ROLES)}")
     return role
@@ -227,14 +238,24 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The hash of everything in a document but its own seal, however the file is laid out."""
+    """The hash of everything in a document but its own seal, however the file is laid out.
+
+    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1, "sha256": "..."})
+    True
+    >>> digest({"a": 2})[:16]
+    '7e8059f495589fcd'
+    """
     content = {name: value for name, value in document.items() if name != "sha256"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def parse(document: Mapping[str, Any]) -> IntervalCertificate:
-    """The certificate in a document; an error names what is missing or of the wrong kind."""
+    """The certificate in a document; an error names what is missing or of the wrong kind.
+
+    Nothing is converted: a number in quotes, a fraction or an unknown key is an error, since two readers might take it
+    in two ways. The seal (`sha256`) is for the caller to compare with `digest`.
+    """
     content = {name: value for name, value in document.items() if name not in ("schema", "kind", "sha256")}
     try:  # as JSON: there a list is a tuple and the keys of an object are texts, and nothing else is converted
         found: IntervalCertificate = _adapter(IntervalCertificate).validate_json(json.dumps(content), strict=True)
@@ -248,7 +269,11 @@ def parse(document: Mapping[str, Any]) -> IntervalCertificate:
 
 
 def target_failures(stated: object) -> list[str]:
-    """What is wrong with a target that a certificate states."""
+    """What is wrong with a target that a certificate states; nothing if it is one that `Target` takes.
+
+    >>> target_failures({"beta": 0.05, "kappa": 30, "tau": 3}), target_failures({"beta": 0.05})
+    ([], ["its target is {'beta': 0.05}; it must state beta, kappa and tau"])
+    """
     names = [entry.name for entry in fields(Target)]
     if not isinstance(stated, dict) or not {"beta", "kappa", "tau"} <= stated.keys() <= set(names):
         return [f"its target is {stated!r:.60}; it must state beta, kappa and tau"]
@@ -266,6 +291,7 @@ def target_failures(stated: object) -> list[str]:
 
 
 def _claim_document(claim: Claim) -> Document:
+    """A claim as an object: its cell, its option if tables have any, and both ends."""
     option = {} if claim.option is None else {"option": claim.option}
     return {
         "cell": dict(claim.cell),
@@ -276,6 +302,13 @@ def _claim_document(claim: Claim) -> Document:
 
 
 def _end_document(end: End) -> Document:
+    """An end as an object, with the keys of its kind only (`_completed` reads it back).
+
+    >>> _end_document(End(4, 4, DUAL, Dual(1, {0: 1}), 0))
+    {'value': 4, 'shown_by': 'dual', 'dual': {'denominator': 1, 'rows': {'0': 1}}, 'witness': 0}
+    >>> _end_document(End(None, None, UNLIMITED))
+    {'value': None, 'shown_by': 'no limit'}
+    """
     entry: Document = {"value": end.value, "shown_by": end.shown_by}
     if end.shown_by == SEARCH:
         entry["outer"] = end.outer

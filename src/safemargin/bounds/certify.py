@@ -55,6 +55,7 @@ from safemargin.bounds.pooled import pooled
 from safemargin.bounds.programs import probe, program_budget
 from safemargin.bounds.system import SliceRanges, System, slice_ranges
 from safemargin.bounds.tasks import Certifying
+from safemargin.bounds.wide import is_wide
 from safemargin.core import (
     BoolArray,
     IntArray,
@@ -65,9 +66,6 @@ from safemargin.core import (
     no_progress,
     row_keys,
 )
-
-WIDE = 500
-"""Slices beyond which witnesses of the pooled system are only given to a search of the system as it is published."""
 
 
 def certify(
@@ -201,7 +199,7 @@ def certify_pooled(
         counts.reshape(-1, system.n_free_options)[order].ravel() for counts in given if counts.shape == system.low.shape
     ]
     # Wide axes are searched by programs of their own, which know the slices of the system only.
-    wide = len(system.blocks) and int(system.blocks.max()) > WIDE
+    wide = is_wide(system)
     same = None if wide else (system, order)
     proof = certify(merged, limits, progress, given=carried, most_linear=most_linear, same=same)
     witnesses = []

@@ -30,7 +30,11 @@ from safemargin.core import UNBOUNDED, Generator, IntArray
 
 @dataclass(frozen=True)
 class Aim:
-    """A count of a cell to be reached: the counts at `places` add up to at least `goal`, or `at_most` so many."""
+    """A count of a cell to be reached: the counts at `places` add up to at least `goal`, or `at_most` so many.
+
+    `places` are variables. Where the count is of the option that the others leave, it is turned round: then more of it
+    means that the others add up to less.
+    """
 
     places: IntArray
     goal: int
@@ -41,14 +45,32 @@ class Aim:
 
 @dataclass(frozen=True)
 class CountChange:
-    """A table that reaches an aim, or none; `impossible` if it is proved that no integer table does."""
+    """A table that reaches an aim, or none; `impossible` if it is proved that no integer table does.
+
+    Neither says that nothing was found within the nodes that a program may use: the cell stays open.
+    """
 
     table: IntArray | None
     impossible: bool = False
 
 
 class Changes:
-    """Programs for changes of tables of one system with counts from `low` to `high`."""
+    """Programs for changes of tables of one system with counts from `low` to `high`.
+
+    From the middle of the running example (6 of 10 yes everywhere) one program finds a table with 9, and proves that
+    none has 1:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import exact_margins, numpy_generator, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> changes = Changes(system, system.low, system.high, numpy_generator(0))
+    >>> middle, first = np.full(4, 6), np.array([0])
+    >>> changes.find([middle], Aim(first, 9, False, 9)).table.tolist()
+    [9, 3, 3, 9]
+    >>> changes.find([middle], Aim(first, 1, True, 1)).impossible
+    True
+    """
 
     def __init__(self, system: System, low: IntArray, high: IntArray, generator: Generator) -> None:
         matrix, self.lower, self.upper = joint_rows(system)

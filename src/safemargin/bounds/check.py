@@ -54,7 +54,10 @@ def claim_name(claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class ShownRange:
-    """What is shown of one count: it cannot lie outside `outer`, and takes both values of `attained`, if any."""
+    """What is shown of one count: it cannot lie outside `outer`, and takes both values of `attained`, if any.
+
+    `outer` comes from duals, so it holds for every possible table; `attained` from tables of the certificate.
+    """
 
     outer: tuple[int, int]
     attained: tuple[int, int] | None
@@ -108,7 +111,7 @@ def check_verdicts(
 def _people(
     system: System, rolls: Sequence[PublishedTable], axes: tuple[str, ...], cells: Sequence[Mapping[str, str]]
 ) -> IntArray | None:
-    """How many people each cell has, where a roll states it."""
+    """How many people each cell has, where a roll states it; None where none does, so that only widths are judged."""
     if system.people is not None:
         entries = [(system.cell(profile), people) for profile, people in enumerate(system.people.tolist())]
     else:
@@ -132,8 +135,10 @@ def check(
 ) -> Verification:
     """Check every claim of a certificate against its files, each read and with its role.
 
-    `unchecked` are notes of the reader about what was not looked at; they are passed on. The result lists failures, and
-    holds only without any.
+    The system is built anew from the files, and its shape must be the one that the certificate states: else numbers of
+    rows and variables would mean something else. `unchecked` are notes of the reader about what was not looked at; they
+    are passed on. The result lists failures, and holds only without any. Every end is checked, so that all failures are
+    known.
     """
     by_role = {role: tuple(table for stated_role, table in tables if stated_role == role) for role in ROLES}
     # How far totals are apart follows from the files; a larger slack would make every interval wider than it is.
@@ -178,7 +183,7 @@ def check(
 
 
 def _silent(stated: IntervalCertificate) -> list[str]:
-    """What a certificate could have stated, and does not."""
+    """What a certificate could have stated, and does not: cells of further axes, and verdicts."""
     others = [axis for axis in stated.axes if axis not in stated.target]
     notes = (
         [f"cells by {', '.join(others)}: its claims are about cells by {', '.join(stated.target)}."] if others else []
@@ -188,7 +193,10 @@ def _silent(stated: IntervalCertificate) -> list[str]:
 
 @dataclass(frozen=True)
 class Functional:
-    """`offset + sign * (sum of x at places)`: the count of one option in one cell."""
+    """`offset + sign * (sum of x at places)`: the count of one option in one cell.
+
+    For the option that the others leave, `offset` are the people of the cell and `sign` is -1; else they are 0 and 1.
+    """
 
     places: IntArray
     offset: int

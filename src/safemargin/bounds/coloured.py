@@ -1,4 +1,10 @@
-"""Every interval of an exposure in a cross table; what could be inferred is red, and says how to ask for a remedy."""
+"""Every interval of an exposure in a cross table; what could be inferred is red, and says how to ask for a remedy.
+
+A view: it reads an `Exposure` and the verdicts of a target, and decides nothing. The colours follow the verdicts one to
+one (disclosed `exposed`, contained `within`, open `interval`), so a page and the document of `bound --json` cannot
+disagree. Only cells that could be inferred carry a note, at most `MOST_NOTES` of them, since each is a line of its own
+on a page; the note names the options of the command that asks for remedies of this cell.
+"""
 
 import shlex
 
@@ -8,7 +14,10 @@ from safemargin.ui import CountCell, CountNote, CountTable, Key, pivot
 
 
 def coloured_cells(exposure: Exposure, target: Target) -> CountTable | None:
-    """Every interval in a cross table, what could be inferred in red; nothing where there is one cell, or too many."""
+    """Every interval in a cross table, what could be inferred in red; nothing where there is one cell, or too many.
+
+    An upper end without a limit is left open (`None`), never drawn as the number that stands for it.
+    """
     if not exposure.cells.axes or len(exposure.cells) < 2 or exposure.lower.size > MOST_DRAWN:
         return None
     verdicts, options = exposure.verdicts(target), exposure.options or ("",)
@@ -35,12 +44,17 @@ MOST_NOTES = 200
 
 
 def _named(key: Key) -> str:
+    """A cell and its option as a reader says them: its categories in the order of the names of axes."""
     cell, option = key
     return ", ".join([*(name for _, name in sorted(cell)), *([option] if option else [])])
 
 
 def _typed(key: Key) -> str:
-    """The options that ask for one cell."""
+    """The options that ask for one cell, quoted for a shell.
+
+    >>> _typed((frozenset({("ward", "Old Town"), ("age", "18-29")}), "yes"))
+    "--cell=age=18-29 --cell='ward=Old Town' --cell=option=yes"
+    """
     cell, option = key
     asked = [*sorted(cell), *([("option", option)] if option else [])]
     return " ".join(f"--cell={shlex.quote(f'{axis}={name}')}" for axis, name in asked)

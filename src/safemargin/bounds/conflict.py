@@ -15,8 +15,17 @@ What callers may rely on
     * This is for messages. Whether there is a contradiction is decided elsewhere, in integers.
 
 Example
-    A file says that 7 of N are old and another that N has 5 people: the message names these two rows and not the
-    thousand others of both files.
+    This week's table has 12 yes in N, last week's has 10, and both have the same totals. Two rows of eight are named:
+
+    >>> from safemargin.core import as_published, onlooker_with_roll, table_of
+    >>> square = {"district": ("N", "S"), "age": ("old", "young")}
+    >>> now, before = table_of(square, [[6, 4]] * 4, [10] * 4), table_of(square, [[5, 5], [5, 5], [7, 3], [7, 3]])
+    >>> public = [as_published(each.margin(("district",)), each.schema, "district") for each in (now, before)]
+    >>> onlooker = onlooker_with_roll(now, "joint")
+    >>> system = build_system(public, onlooker, check=False, conclude=False)
+    >>> found = conflict(system)
+    >>> [(system.explain(row), int(system.lower[row])) for row in found.rows]
+    [('district (district N, yes)', 12), ('district (district N, yes)', 10)]
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +45,10 @@ FRACTIONS = "the facts contradict each other: fractional tables satisfy all of t
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows of a system, and profiles whose people on a joint roll cap them, that contradict each other."""
+    """Rows of a system, and profiles whose people on a joint roll cap them, that contradict each other.
+
+    Its length counts both: smaller conflicts are easier to read.
+    """
 
     rows: IntArray
     caps: IntArray
@@ -123,7 +135,11 @@ def _one_row(system: System) -> Conflict | None:
 
 
 def _filtered(system: System, facts: Conflict) -> Conflict:
-    """Take out one fact after the other, rows first, wherever the others still contradict each other."""
+    """Take out one fact after the other, rows first, wherever the others still contradict each other.
+
+    The deletion filter (Chinneck and Dravnieks 1991): what is tried last stays, so the order decides which conflict is
+    found, not whether the result is irreducible.
+    """
     for row in facts.rows.tolist():
         if row in facts.rows:
             narrowed = _narrowed(system, replace(facts, rows=facts.rows[facts.rows != row]))
@@ -145,7 +161,11 @@ def _narrowed(system: System, facts: Conflict) -> Conflict | None:
 
 
 def _proof(system: System, facts: Conflict) -> Conflict | None:
-    """The facts with a price in the program that breaks rows as little as possible, or none if none need break."""
+    """The facts with a price in the program that breaks rows as little as possible, or none if none need break.
+
+    Every row r gets two slacks: (A x)[r] + s - t within its range, minimise the sum of s and t. Rows without a price
+    can be dropped without changing the optimum, which is above 0.
+    """
     rows = system.rows[facts.rows]
     columns = np.unique(rows.indices)
     profiles = columns // system.n_free_options
@@ -173,7 +193,10 @@ def _proof(system: System, facts: Conflict) -> Conflict | None:
 
 
 def _ceilings(system: System) -> np.ndarray:
-    """Ceilings that are no entry of a roll: 0 where a table lists no cell."""
+    """Ceilings that are no entry of a roll: 0 where a table lists no cell.
+
+    With a joint roll the other ceilings are the roll's people, and these are facts themselves (`caps`).
+    """
     return np.where(system.high == 0, 0.0, np.inf) if system.people is not None else limits(system.high)
 
 
@@ -203,7 +226,10 @@ def _words(system: System, row: int) -> str:
 
 
 def _of_roll(system: System, name: str, conflicting: Conflict, most: int) -> list[str]:
-    """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in."""
+    """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in.
+
+    At most `most` entries are named one by one; the sum is named by the row that it contradicts, if there is one.
+    """
     assert system.people is not None
     nobody = [
         f"{name} ({cell_text(system.sources[row][0].cell(system.sources[row][1]))}) = 0 people"

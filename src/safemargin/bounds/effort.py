@@ -87,8 +87,11 @@ class Effort:
     # Programs between two looks at what exchanges from the new tables show.
     change_batch: int = 8
 
-    # Slices beyond which tables come from sparse programs: a Newton step on 1,830 rows takes 3 s, a program 0.05 s.
+    # Slices beyond which Newton's step is solved without a square of all rows (`schur.py`).
     dense_slices: int = 400
+    # Rows outside the largest block beyond which tables of such systems come from sparse programs: these take 13 s each
+    # for 640 x 10 x 8 x 6 categories, where all fits together take less than one; a square of 1,500 rows takes 1 s.
+    dense_rows: int = 1_500
     # Programs of a certificate, each with its time: 910 categories x 4 need 3 of them.
     wide_programs: int = 24
     wide_nodes: int = 50

@@ -1,9 +1,36 @@
 """The maximum-entropy fit: what an analyst believes who knows the roll and the published facts, and nothing else.
 
-Of all real-valued tables that satisfy every fact, it is the one whose answers are spread as evenly as possible: it has
-the largest sum over profiles of `people * entropy of the shares`. Its shares are logistic (two options) or multinomial
-(more) in one effect per published count (Csiszar 1975); people without a listed option are an option of their own.
-Unlike in `witness.py`, bounds of single counts are no part of its form: they would draw it to their middle.
+Objects
+    N[e], s[e, o]   people of profile e, and the share of them that the fit gives to option o
+    A, l, u         the published sums: l <= A (N s) <= u, equal where a count is exact
+    theta           one effect per published sum; the share is softmax of the effects that touch it
+
+Statement
+    Of all real-valued tables that satisfy every fact, the fit is the one whose answers are spread as evenly as
+    possible: it has the largest sum over profiles of `people * entropy of the shares`. Its shares are logistic (two
+    options) or multinomial (more) in one effect per published count (Csiszar 1975); people without a listed option are
+    an option of their own. Unlike in `witness.py`, bounds of single counts are no part of its form: they would draw it
+    to their middle.
+
+Method
+    The dual is convex: minimise sum_e N[e] log sum_o exp((A' theta)[e, o]) - theta . (l where theta > 0, u elsewhere).
+    A range has a kink at theta = 0, where its sum is free to lie inside. Damped Newton over the rows that bind, with
+    Armijo steps that stop at the kink.
+
+What callers may rely on
+    * A fit that is returned misses no sum by more than `EFFORT.fitted_miss`; where Newton does not get there, none is.
+    * It is a belief, not a proof: nothing here is ever used to clear a cell of a release.
+
+Example
+    Without an interaction in the facts the fit has none: each profile gets the overall share.
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> votes = [[2, 8], [10, 0], [10, 0], [2, 8]]
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, votes, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> fit_maximum_entropy(system, np.ones((4, 2), dtype=bool)).round(6).tolist()
+    [[6.0, 4.0], [6.0, 4.0], [6.0, 4.0], [6.0, 4.0]]
 """
 
 import numpy as np
@@ -58,7 +85,11 @@ class _Dual:
         return np.asarray(sums - np.where(theta > 0, self.least, np.where(theta < 0, self.most, inside)))
 
     def step(self, theta: FloatArray, share: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Newton's step over the rows that bind; other rows keep the effect 0."""
+        """Newton's step over the rows that bind; other rows keep the effect 0.
+
+        A range binds if it has an effect or its sum lies outside; the system is solved again without rows that would
+        move the wrong way, until none does: at most one turn per row.
+        """
         hessian = self.softmax.hessian(share[:, :-1].ravel(), self.span)
         binding = ~self.ranged | (theta != 0) | (gradient != 0)
         while True:
@@ -77,7 +108,11 @@ class _Dual:
 
 
 def _minimise(dual: _Dual) -> tuple[FloatArray, float]:
-    """Damped Newton with Armijo steps, as in `witness.py`, over effects that stop at the kink of a range."""
+    """Damped Newton with Armijo steps, as in `witness.py`, over effects that stop at the kink of a range.
+
+    Returns the table and the largest miss of a sum; a miss above the tolerance says that steps ran out or no step
+    helped.
+    """
     theta = np.zeros(len(dual.most))
     # Far below a person, and above the rounding of sums: shares of small profiles are right to six digits and more.
     tolerance = 1e-9 + 1e-13 * float(np.abs(dual.most).max(initial=0.0))

@@ -89,8 +89,19 @@ def bound_cell(
 ) -> tuple[Exposure, Extremes]:
     """The interval of every option of one cell, and the extreme tables of the option that `cell` names.
 
-    Where it names none, they are those of the option that is disclosed, or else known best. Unless `attain`, no tables
-    are looked for, and intervals of large populations may be too wide.
+    `cell` gives a category for some axes, and an option under the key `option`. Where it names none, the tables are
+    those of the option that is disclosed, or else known best. Unless `attain`, no tables are looked for, and intervals
+    of large populations may be too wide. Given a `Table` instead of published ones, every margin of it counts as
+    public.
+
+    In the running example, of ten old people in N at least 2 said yes, since only 10 of the 12 others can have:
+
+    >>> from safemargin.core import table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> cell = {"district": "N", "age": "old", "option": "yes"}
+    >>> exposure, extremes = bound_cell(table, None, cell, Target(beta=0.1, kappa=10, tau=2))
+    >>> extremes.ends, extremes.lowest[0].tolist(), extremes.highest[0].tolist()
+    ((2, 10), [2, 8], [10, 0])
     """
     counted = public if isinstance(public, Table) else None
     if isinstance(public, Table):
@@ -140,7 +151,10 @@ def _exposure(
     settled: Settled,
     integer: bool,
 ) -> Exposure:
-    """The exposure of the one cell; `integer` is false where tables over all axes are still to be found."""
+    """The exposure of the one cell; `integer` is false where tables over all axes are still to be found.
+
+    `settled` has the ends of this cell's options only, so the exposure has one row.
+    """
     people = people_of(system, onlooker, cells, cell_of)
     return Exposure(
         cells=CellIndex(cells.axes, cells.categories, cells.codes[[row]]),
@@ -165,7 +179,11 @@ def _projected(
     cell_of: IntArray,
     slack: int,
 ) -> System:
-    """What the tables, the roll and the facts about the axes of `cells` alone allow: fewer facts, so no less."""
+    """What the tables, the roll and the facts about the axes of `cells` alone allow: fewer facts, so no less.
+
+    A relaxation: every table of the whole system, summed over the other axes, satisfies the smaller one. So its
+    intervals hold, and its witnesses are tables over few axes only, which is why `bound_cell` looks for others.
+    """
     assert system.people is not None
     people = np.bincount(cell_of, system.people, minlength=len(cells)).astype(np.int64)
     roll = _stated("roll", cells, people[:, None], (), measure="people")
@@ -177,7 +195,11 @@ def _projected(
 def _by_exchanges(
     system: System, targets: Targets, inside: BoolArray, place: int, ends: tuple[int, int], start: IntArray | None
 ) -> list[IntArray | None]:
-    """Integer tables over all axes as near to either end as exchanges of answers lead from `start`."""
+    """Integer tables over all axes as near to either end as exchanges of answers lead from `start`.
+
+    Returns the lowest and the highest table that were met so far, each checked by addition; the start itself if no
+    exchange improves on it, and nothing if there is no start. Exchanges lean towards the end (`EFFORT.tilt`).
+    """
     if start is None or not (rounder := Rounder(system)).possible:
         return [start, start]
     cell, option = _some(targets, [place]), place % len(system.options)
@@ -198,7 +220,10 @@ def _by_exchanges(
 
 
 def _counted(system: System, table: Table) -> IntArray | None:
-    """The counts that were made, as a table of the system; None where they are not known by all axes together."""
+    """The counts that were made, as a table of the system; None where they are not known by all axes together.
+
+    The office's own data, not a guess: what is made from it is confidential.
+    """
     try:
         votes = table.margin(system.axes)
     except InputError:  # sealed tallies
@@ -227,7 +252,7 @@ def _reaches(tables: Sequence[IntArray | None], targets: Targets, place: int, en
 def _stated(
     name: str, cells: CellIndex, counts: IntArray, options: tuple[str, ...], measure: str = "count"
 ) -> PublishedTable:
-    """Counts of cells (rows) and options (columns) as a table that says them exactly."""
+    """Counts of cells (rows) and options (columns) as a table that states them exactly."""
     rows, columns = counts.shape
     numbers = frozen(counts.ravel())
     option = np.tile(np.arange(columns), rows) if any(options) else np.full(rows, -1)
@@ -289,7 +314,10 @@ def _attained(system: System, targets: Targets, place: int, lower: int, upper: i
 
 
 def extremes_document(extremes: Extremes) -> Document:
-    """As a part of the document of `bound --cell`."""
+    """As a part of the document of `bound --cell`: every cell and option with its count in both tables, None where
+    none was
+    found.
+    """
     cells = []
     for row, column in np.ndindex(len(extremes.cells), max(len(extremes.options), 1)):
         counts = [None if table is None else int(table[row, column]) for table in (extremes.lowest, extremes.highest)]
@@ -316,7 +344,7 @@ def short_words(ends: tuple[int, int], reached: tuple[int, int]) -> str:
 
 
 def extremes_parts(extremes: Extremes, limit: int) -> list[Part]:
-    """The two tables side by side: the cell itself, then what differs most."""
+    """The two tables side by side: the cell itself, then what differs most; at most `limit` rows."""
     if extremes.lowest is None or extremes.highest is None:
         missing = "lowest" if extremes.lowest is None else "highest"
         return [Paragraph(f"No integer table for the {missing} count was found; the interval holds.", "warning")]

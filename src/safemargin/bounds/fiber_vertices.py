@@ -60,7 +60,10 @@ class _Unfit(Exception):
 
 @dataclass(frozen=True)
 class Vertex:
-    """Where each unknown stands, and how the basic ones (rows) answer to the others (columns, at `free`)."""
+    """Where each unknown stands, and how the basic ones (rows) answer to the others (columns, at `free`).
+
+    `status` is LOWER, UPPER or BASIC per unknown; `value` are the basic ones in units: `value = total - matrix @ ends`.
+    """
 
     status: IntArray
     basic: IntArray
@@ -71,7 +74,10 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Box:
-    """Floors and ceilings of all unknowns, moved outwards, in units; ceilings that follow from a row are omitted."""
+    """Floors and ceilings of all unknowns, moved outwards, in units; ceilings that follow from a row are omitted.
+
+    `room` are the ceilings before, in whole counts; `unit` is how many units make one.
+    """
 
     low: IntArray
     high: IntArray
@@ -80,7 +86,14 @@ class Box:
 
 
 def scattered(count: int, bits: int, salt: int) -> IntArray:
-    """Fixed integers of so many bits without a pattern."""
+    """Fixed integers of so many bits without a pattern: a linear congruential generator (Knuth), the same on every
+    machine.
+
+    They only break ties and choose a direction; any numbers would give the same count or none.
+
+    >>> scattered(2, 8, 1).tolist()
+    [108, 130]
+    """
     state, numbers = salt, []
     for _ in range(count):
         state = (state * MULTIPLIER + INCREMENT) % 2**64
@@ -89,7 +102,10 @@ def scattered(count: int, bits: int, salt: int) -> IntArray:
 
 
 def count_by_vertices(form: Equations, most: int) -> int | None:
-    """The number of solutions; None where the method does not apply or meets more than `most` vertices."""
+    """The number of solutions; None where the method does not apply or meets more than `most` vertices.
+
+    None is no statement about the number: callers go on to another method.
+    """
     try:
         return _count(form, most)
     except _Unfit:
@@ -186,7 +202,11 @@ def _ways(vertex: Vertex) -> IntArray:
 
 
 def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
-    """Per free unknown: the basic one that stops it, and whether it reaches its own other end before."""
+    """Per free unknown: the basic one that stops it, and whether it reaches its own other end before.
+
+    The ratio test of the simplex method, for all edges of a vertex at once. A tie would be a vertex with more edges
+    than dimensions, which the box excludes; if one is met all the same, the method does not apply.
+    """
     # Unimodular cones only: otherwise a cone has more than one generating point.
     if np.abs(vertex.matrix).max(initial=0) > 1:
         raise _Unfit
@@ -215,7 +235,11 @@ def _next_status(vertex: Vertex, box: Box, column: int, leaves: int) -> IntArray
 
 
 def _pivot(vertex: Vertex, status: IntArray, box: Box, column: int, leaves: int) -> Vertex:
-    """The neighbouring vertex: one basic unknown leaves for its end, the free one takes its place."""
+    """The neighbouring vertex: one basic unknown leaves for its end, the free one takes its place.
+
+    With `leaves` below 0 the free unknown moves to its own other end and the basis stays. `status` is that of the new
+    vertex (`_next_status`); arrays are copied, so vertices that wait on the stack stay as they are.
+    """
     basic, free, matrix = vertex.basic, vertex.free, vertex.matrix
     enters, before = free[column], vertex.status[free[column]]
     end = box.high[enters] if before == UPPER else box.low[enters]
@@ -256,7 +280,11 @@ def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
 
 
 def _cone(vertex: Vertex, box: Box, weight: IntArray) -> tuple[int, IntArray]:
-    """Weight of the apex (a whole point) and of every edge."""
+    """Weight of the apex (a whole point) and of every edge.
+
+    The cone stands at a vertex of the box that was moved outwards; its integer points are those of the cone at the
+    nearest integer point inside, which rounding down along every edge gives as the basis has determinant one.
+    """
     ends = np.where(vertex.status[vertex.free] == UPPER, box.room[vertex.free], 0)
     moved = np.where(vertex.status[vertex.free] == UPPER, box.high[vertex.free], box.low[vertex.free]) - ends * box.unit
     apex = (vertex.value + vertex.matrix @ moved) // box.unit
@@ -266,7 +294,11 @@ def _cone(vertex: Vertex, box: Box, weight: IntArray) -> tuple[int, IntArray]:
 
 
 def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
-    """Sum of the constant terms of `e^(apex t) / prod (1 - e^(slope t))`, modulo a prime."""
+    """Sum of the constant terms of `e^(apex t) / prod (1 - e^(slope t))`, modulo a prime.
+
+    Each factor 1 / (1 - e^(s t)) is -1/(s t) times the Todd series of -s t; the constant term is the coefficient of
+    t^order in the product of the series, which `exp(sum of logarithms)` gives by a recurrence.
+    """
     order = slopes.shape[1]
     logarithm: dict[int, IntArray] = {}
     power, base = np.ones_like(slopes), -slopes % prime
@@ -289,7 +321,11 @@ def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
 
 
 def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
-    """Powers modulo a prime by repeated squaring, elementwise."""
+    """Powers modulo a prime by repeated squaring, elementwise.
+
+    >>> _powers(np.array([2, 3]), 5, 7).tolist()
+    [4, 5]
+    """
     result = np.ones_like(base)
     while exponent:
         if exponent % 2:
@@ -299,19 +335,33 @@ def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
 
 
 def _modulo(value: Fraction, prime: int) -> int:
-    """A fraction modulo a prime that does not divide its denominator."""
+    """A fraction modulo a prime that does not divide its denominator.
+
+    With 7, -1/24 is 2, as 24 * 2 is 48, one less than 49:
+
+    >>> _modulo(Fraction(-1, 24), 7)
+    2
+    """
     return value.numerator * pow(value.denominator, -1, prime) % prime
 
 
 @cache
 def _todd(power: int) -> Fraction:
-    """Coefficient of `x^power` in the logarithm of `x / (1 - e^-x)`."""
+    """Coefficient of `x^power` in the logarithm of `x / (1 - e^-x)`: x/2 - x^2/24 + x^4/2880 - ...
+
+    >>> [str(_todd(power)) for power in (1, 2, 4)]
+    ['1/2', '-1/24', '1/2880']
+    """
     return Fraction(1, 2) if power == 1 else -_bernoulli(power) / (power * factorial(power))
 
 
 @cache
 def _bernoulli(index: int) -> Fraction:
-    """Bernoulli numbers with B(1) = -1/2, by their recurrence."""
+    """Bernoulli numbers with B(1) = -1/2, by their recurrence.
+
+    >>> [str(_bernoulli(index)) for index in range(5)]
+    ['1', '-1/2', '1/6', '0', '-1/30']
+    """
     if index == 0:
         return Fraction(1)
     return -sum((comb(index + 1, k) * _bernoulli(k) for k in range(index)), Fraction(0)) / (index + 1)

@@ -113,7 +113,11 @@ def _shuffled(
 def _repaired(
     shown: WitnessCoverage, exchanges: Exchanges, tables: Sequence[IntArray]
 ) -> Iterator[tuple[int, IntArray]]:
-    """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it."""
+    """Tables in which somebody of a cell that is not shown answers otherwise, and exchanges make up for it.
+
+    One person of one profile changes to an option outside the secret, or into it; rounding the changed table to the
+    published sums (`Rounder.round`) either finds a table near by or nothing. At most `MOST_REPAIRS` are tried.
+    """
     rounder, tried = Rounder(shown.system), 0
     for cells in shown.cells:
         for cell, number in np.argwhere(cells.missing()).tolist():
@@ -140,7 +144,10 @@ def _repaired(
 def exchanged_at_once(
     shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> list[tuple[int, IntArray]]:
-    """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible."""
+    """Tables in which somebody of every profile that is not shown has exchanged answers, where that is possible.
+
+    Worth it where many profiles are missing: one table then shows hundreds. Below `FEW_MISSING` it is not tried.
+    """
     found: list[tuple[int, IntArray]] = []
     every = range(exchanges.n_free_options + 1)
     gives = np.array([[option in options for option in every] for options, _, _ in shown.secrets])
@@ -182,7 +189,11 @@ def exchanged_together(
 def single_exchanges(
     shown: WitnessCoverage, exchanges: Exchanges, twins: Twins, tables: Sequence[IntArray]
 ) -> Iterator[tuple[int, IntArray]]:
-    """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all."""
+    """Tables a few exchanges away from a given one, for counts that are not shown: smaller, or larger, than in all.
+
+    For each missing count the tables are tried from the one with its smallest value downwards and from the one with its
+    largest upwards, in turn, as these are nearest to a new end. What is yielded has been taken already (`take_beside`).
+    """
     matrices = [exchanges.matrix(counts) for counts in tables]
     bases = [[cells.sums(shown.columns(counts)) for cells in shown.cells] for counts in tables]
     tried = 0
@@ -210,7 +221,11 @@ def single_exchanges(
 
 
 def _extremes(shown: WitnessCoverage) -> Iterator[tuple[int, IntArray]]:
-    """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs."""
+    """Tables in which a count that is not shown is as small, or as large, as it can be: by integer programs.
+
+    Stops for good beyond `MOST_PROGRAMS` programs or for systems beyond `PROGRAM_COUNTS` counts. Each is limited in
+    nodes and not in seconds, so that every run finds the same tables.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load, and few releases come here
 
     system, tried = shown.system, 0

@@ -99,14 +99,17 @@ def settle(
 
 
 def tighten(task: Task) -> None:
-    """Every method of the table that works from outside, in order."""
+    """Every method of the table that works from outside, in order: each is asked whether it applies, then narrows."""
     for method in METHODS:
         if method.tighten is not None and method.applies(task):
             method.tighten(task)
 
 
 def attain(task: Task) -> None:
-    """Every method of the table that works from inside, in order, as long as something is open."""
+    """Every method of the table that works from inside, in order, as long as something is open.
+
+    A method that finds the task over (`is_over`: a cell is exposed for certain) ends the schedule.
+    """
     for method in METHODS:
         if method.attain is not None and task.open and not task.is_over and method.applies(task):
             method.attain(task)
@@ -156,7 +159,11 @@ def _can_walk(task: Task) -> bool:
 
 
 def _walk(task: Task) -> None:
-    """Sweep over the grid by moves that keep all margins (`walk.py`), from a table that rounding or a program finds."""
+    """Sweep over the grid by moves that keep all margins (`walk.py`), from a table that rounding or a program finds.
+
+    Where widths alone are asked for, there is no start by a program: people are few where rounding finds none, and
+    moves from such a table show hardly any width; `_hold` raises counts instead.
+    """
     assert isinstance(task, Bounding)
 
     def start() -> IntArray | None:
@@ -287,8 +294,11 @@ def _mend(task: Task) -> None:
 
 
 def _can_solve(task: Task) -> bool:
-    """Whether programs are allowed and a system of this size is worth any."""
-    return task.programs if isinstance(task, Bounding) else not task.is_hopeless and program_budget(task.system) > 0
+    """Whether programs are allowed and a system of this size is worth any; one with many slices takes seconds each."""
+    if isinstance(task, Bounding):
+        return task.programs
+    few = task.system.slices.shape[0] <= EFFORT.dense_slices
+    return few and not task.is_hopeless and program_budget(task.system) > 0
 
 
 def _solve(task: Task) -> None:
@@ -314,7 +324,9 @@ def _can_change_last(task: Task) -> bool:
 
 
 def _is_small(task: Task) -> bool:
-    """Whether programs are quicker than all that is tried before them for larger systems."""
+    """Whether programs are quicker than all that is tried before them for larger systems: so few counts that one takes
+    milliseconds.
+    """
     return isinstance(task, Certifying) and task.system.size <= EFFORT.changed_early
 
 

@@ -1,4 +1,20 @@
-"""Pairs of integer tables for many cells at once: one with the lowest count of a cell, one with the highest."""
+"""Pairs of integer tables for many cells at once: one with the lowest count of a cell, one with the highest.
+
+An interval says what an onlooker cannot exclude; a pair of tables shows it: two possible worlds that agree with every
+published figure. Pages put them beside a cell (`extremes.py` does the same for one cell that somebody asks for, with
+more effort). Both tables come from the proof of the interval, so they were added up.
+
+Example
+    With 12 of 20 yes in every district and at every age, from 2 to 10 of the ten old people of N said yes. If 2 did,
+    10 of the young did, and so on around the square:
+
+    >>> from safemargin.bounds.bound import infer
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> public, onlooker = exact_margins(table), onlooker_with_roll(table, "joint")
+    >>> extreme_pairs(public, infer(public, onlooker), [0])[0][:3]
+    [(0, 2, 10), (1, 8, 0), (2, 10, 2)]
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,9 +38,10 @@ def extreme_pairs(
 ) -> Mapping[int, list[Difference]]:
     """For each place among the cells and options: every place at which two tables that fit differ, itself first.
 
-    The first table has the lowest count there, the second the highest. Places for which no such tables were found are
-    missing, and so are those beyond the first `MOST_PAIRS`. An office shows these beside an interval: two possible
-    worlds.
+    The first table has the lowest count there, the second the highest; the others follow by how far they differ. A
+    place is `cell * options + option`. Places for which no such tables were found are missing, and so are those beyond
+    the first `MOST_PAIRS`, those known exactly, and those without a limit. Systems beyond `MOST_COUNTS` counts give
+    nothing: it would keep a page waiting. An office shows these beside an interval: two possible worlds.
     """
     system = build_system(public, exposure.onlooker, slack)
     if system.size > MOST_COUNTS:

@@ -1,4 +1,24 @@
-"""Further tables near those that are known: by random exchanges, and by people who change an answer."""
+"""Further tables near those that are known: by random exchanges, and by people who change an answer.
+
+Objects
+    level       cells of one set of axes, with what tables show of each so far (`cells.Level`)
+    want        per profile and option, which way the next table should go (`wanted_changes`)
+    idle        tables in a row that cleared no further cell
+
+Two ways, for cells that fits and roundings leave open
+    random_walk             some exchanges of answers between profiles: every sum stays, so the result is a table at
+                            once. Used while few cells are open: each step costs a fraction of a fit.
+    perturb_and_repair      a few profiles of open cells change an answer, which breaks some sums, and rounding mends
+                            these elsewhere. Reaches tables that no chain of exchanges inside a cell reaches.
+
+Invariants
+    * Only a table that satisfies every fact is shown to cells or kept: exchanges keep all sums, and `repair` returns
+      nothing where it cannot meet them.
+    * A table is kept if it cleared a cell; others are forgotten, so `tables` grows no faster than cells are cleared.
+    * Both end after `EFFORT.idle_steps` tables without success, whatever the generator draws.
+
+What may be changed: how far a step goes, and when to give up. No result depends on it, only how much stays open.
+"""
 
 from collections.abc import Callable
 
@@ -14,7 +34,11 @@ from safemargin.core import FloatArray, Generator, IntArray
 def random_walk(
     checked: list[Level], system: System, reach: ExchangeGraph, tables: list[IntArray], generator: Generator
 ) -> None:
-    """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
+    """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each.
+
+    Starts from the last of `tables` and walks on from each new one. Does nothing where no table is known yet, or where
+    more than `EFFORT.cells_for_random_walk` cells are open: fits clear many cells at once, exchanges few.
+    """
     counts, idle = tables[-1] if tables else None, 0
     while (
         counts is not None
@@ -42,6 +66,8 @@ def perturb_and_repair(
 ) -> None:
     """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere.
 
+    `repair` rounds real values to a table that meets every fact, or returns nothing; then half as many profiles change
+    next time, down to `EFFORT.least_perturbed_share`, since the perturbation was too large to be mended near by.
     `cleared` is called after every step with the share of cells that were open at first and are not any more.
     """
     idle, share, first = 0, EFFORT.perturbed_share, open_cells(checked)
@@ -74,7 +100,11 @@ def perturb_and_repair(
 
 
 def _change_answer(counts: IntArray, want: FloatArray, generator: Generator) -> None:
-    """Let one person of a profile answer otherwise, towards what is wanted most; ties are drawn."""
+    """Let one person of a profile answer otherwise, towards what is wanted most; ties are drawn.
+
+    `counts` are the answers of one profile, changed in place: their sum stays, and none falls below 0. Nothing happens
+    where nobody has the answer to give up.
+    """
     option = int(np.argmax(np.abs(want) + 1e-3 * generator.random(len(want))))
     others = np.arange(len(counts)) != option
     if want[option] > 0:

@@ -10,6 +10,23 @@ What callers may rely on
       (`bound.py`) are hulls: with margins of two or more axes a count between the ends may be impossible.
     * Draws are a picture of what an indifferent onlooker believes. They prove nothing, and no release depends on them.
     * Ctrl-C ends counting or drawing early, with what was found until then.
+
+Example
+    The running example leaves nine tables in one dimension: the old people of N may have said yes 2 to 10 times, and
+    this fixes the other three profiles.
+
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> public, onlooker = exact_margins(table), onlooker_with_roll(table, "joint")
+    >>> fiber = possible(public, onlooker).fiber
+    >>> fiber.tables, fiber.dimension, fiber.attained[0]
+    (9, 1, (2, 3, 4, 5, 6, 7, 8, 9, 10))
+
+    Random tables have 6 there in the middle; 5 % of them have at most 2, and 95 % at most 10:
+
+    >>> drawn = draw(public, onlooker, count=500)
+    >>> drawn.tables, drawn.quantiles[0].tolist()
+    (500, [2, 6, 10])
 """
 
 from collections.abc import Sequence
@@ -55,7 +72,12 @@ def possible(
     slack: int = 0,
     progress: Progress = no_progress,
 ) -> Possible:
-    """The tables that `onlooker` cannot rule out; `target` asks for the cells of some axes. Ctrl-C ends counting."""
+    """The tables that `onlooker` cannot rule out; `target` asks for the cells of some axes.
+
+    Counting is exact where a method applies (`fiber_count.py`); else `tables` is a number that is surely reached. The
+    values of cells are listed for at most `EFFORT.listed_tables` tables. Ctrl-C ends counting, and the answer says so.
+    Facts that contradict each other raise `ContradictionError`, which names them.
+    """
     onlooker = onlooker or Onlooker()
     system, targets, seen = _asked(tables, onlooker, target, slack)
     try:
@@ -89,7 +111,9 @@ def draw(
 ) -> Drawn:
     """Means and quantiles of every cell over `count` random tables; Ctrl-C ends with those drawn so far.
 
-    A tenth as many are drawn before and omitted: by then the chain has forgotten where it began.
+    A tenth as many are drawn before and omitted: by then the chain has forgotten where it began. `law` is "uniform"
+    (every table alike) or another law of `fiber_sample.py`. `seed` makes a run repeatable: draws illustrate and protect
+    nothing.
     """
     system, targets, _ = _asked(tables, onlooker or Onlooker(), target, slack)
     size = len(targets.sign)
@@ -129,7 +153,7 @@ def _asked(
 
 
 def _reached(system: System) -> int:
-    """Tables that there are at least, from one in the middle of them."""
+    """Tables that there are at least, from one in the middle of them: every one counted was constructed."""
     generator = numpy_generator(SEED)
     inside = next(islice(chain(system, _some_table(system), generator), EFFORT.steps_inside, None))
     return reach(system, inside, generator)
@@ -155,7 +179,11 @@ def _some_table(system: System) -> IntArray:
 def _error(drawn: IntArray) -> FloatArray:
     """Standard error of the means by batch means.
 
-    The draws of a chain are correlated; means of stretches of length sqrt(n) are nearly independent.
+    With n draws in about sqrt(n) batches of sqrt(n) draws, the variance of the batch means over their number estimates
+    the variance of the mean, since long batches of a mixing chain are nearly independent (Glynn and Whitt 1991).
+
+    >>> _error(np.tile([[0], [4]], (8, 1))).tolist()
+    [0.0]
     """
     # Batch means: the draws of a chain are correlated, the means of long batches nearly not.
     stretches = max(int(len(drawn) ** 0.5), 2)

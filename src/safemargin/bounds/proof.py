@@ -15,6 +15,23 @@ Invariants
     * Nothing is claimed that was not computed by `Facts.limit` or added up as a table.
     * Ctrl-C leaves the remaining ends without proof; it does not invent one. Inside `whole_searches` it ends the work.
     * Few tables serve many ends (greedy set cover), since certificates carry them all.
+
+Example
+    In the running example the first count lies in [2, 10]. Row 2 of the facts, with multiplier -1, shows the lower end,
+    the people of the profile show the upper one, and two tables attain all ends of all eight counts:
+
+    >>> from safemargin.bounds.targets import cells_asked
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> cells, cell_of = cells_asked(system, None)
+    >>> targets = targets_of(system, cell_of, len(cells))
+    >>> proofs = prove(system, targets, np.array([2, 0] * 4), np.array([10, 8] * 4))
+    >>> low, high = proofs.lower[0], proofs.upper[0]
+    >>> (low.value, low.outer, low.dual.rows), (high.value, high.outer, high.dual.rows)
+    ((2, 2, {2: -1}), (10, 10, {}))
+    >>> [counts.tolist() for counts in proofs.tables]
+    [[2, 10, 10, 2], [10, 2, 2, 10]]
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +72,10 @@ from safemargin.core import (
 
 @dataclass(frozen=True)
 class Proofs:
-    """Both ends of every target, and the integer tables that they refer to by number."""
+    """Both ends of every target, and the integer tables that they refer to by number.
+
+    `lower[t].witness` is a place in `tables`, or None. The order of ends is that of the targets.
+    """
 
     lower: tuple[End, ...]
     upper: tuple[End, ...]
@@ -73,8 +93,9 @@ def prove(
 ) -> Proofs:
     """Prove what can be proved of the intervals `[lower, upper]` of all targets.
 
-    No long search is made for tables that attain the ends of targets that are not `attained`. Ctrl-C leaves the
-    remaining ends without proof. The intervals must hold; they are not made narrower here.
+    Limits first, since a program for a limit often ends in an integer table (`search.take`); then tables for the ends
+    that none attains yet. No long search is made for tables that attain the ends of targets that are not `attained`.
+    Ctrl-C leaves the remaining ends without proof. The intervals must hold; they are not made narrower here.
     """
     search = Search(targets, *propagate(system))
     search.lower, search.upper, search.kept = lower.copy(), upper.copy(), []
@@ -111,7 +132,13 @@ def prove(
 def _few(attains: BoolArray) -> tuple[list[int], IntArray]:
     """Few tables for the same ends (which `attains`, by table and side): their numbers, and the place of each end's.
 
-    Greedy set cover, within ln(n) of the fewest (Chvatal 1979): one table may close hundreds of ends.
+    Greedy set cover, within ln(n) of the fewest (Chvatal 1979): one table may close hundreds of ends. A place of -1
+    says that no table attains the end.
+
+    >>> one, both = [[True, False], [False, False]], [[True, True], [False, True]]
+    >>> chosen, places = _few(np.array([one, both]))
+    >>> chosen, places.tolist()
+    ([1], [[0, 0], [-1, 0]])
     """
     missing, witness = attains.any(axis=0), np.full(attains.shape[1:], -1, dtype=np.int64)
     chosen: list[int] = []
@@ -130,7 +157,11 @@ def _limit_all(
     limits: dict[tuple[int, bool], UpperLimit | None],
     report: Callable[[], None],
 ) -> None:
-    """The best limit of every end: shortcuts first, a program where they do not reach."""
+    """The best limit of every end: shortcuts first, a program where they do not reach.
+
+    Fills `limits` by target and side; None marks an end without any limit. Tables that programs end in are handed to
+    `search`, as they often attain an end.
+    """
     facts = Facts(system)
     shortcuts, program = Shortcuts(facts), None
     for target in range(search.count):
@@ -153,7 +184,10 @@ def _limit_all(
 
 
 def _end(limit: UpperLimit | None, targets: Targets, value: int, number: int, target: int, upwards: bool) -> End:
-    """One end with its proof: by its dual alone, or by a search where the dual leaves a gap."""
+    """One end with its proof: by its dual alone, or by a search where the dual leaves a gap.
+
+    `limit` bounds the sum of variables, `outer` the target: offset + limit upwards, offset - limit downwards.
+    """
     if value >= UNBOUNDED:
         return End(None, None, UNLIMITED)
     witness = number if number >= 0 else None
@@ -178,7 +212,9 @@ def prove_intervals(
 ) -> IntervalCertificate:
     """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
 
-    `sources` are the files of the tables, rolls and facts, in this order.
+    `sources` are the files of the tables, rolls and facts, in this order; `check` builds the same system from them, so
+    the numbers of rows and variables in the certificate mean the same there. With a `target`, the certificate also
+    states how many cells are contained, open and disclosed.
     """
     system = build_system(tables, onlooker, slack)
     targets = targets_of(system, places_in(system, exposure.cells), len(exposure.cells))

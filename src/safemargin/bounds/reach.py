@@ -106,6 +106,19 @@ class ExchangeNeighbourhood:
     """One table with all that are an exchange away from it.
 
     `pooled` has the counts per class: a column per option, one for what is left, then one per secret set of options.
+
+    Around the table of sixes of the running example, an exchange moves up to four answers each way, which is as far as
+    any table goes:
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.bounds.rounding import Rounder
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> reach = ExchangeGraph(Rounder(system).exchanges)
+    >>> *_, (least, most) = ExchangeNeighbourhood(reach, np.full(4, 6)).ends(reach.pieces(np.arange(4), 4))
+    >>> least.tolist()[0], most.tolist()[0]
+    ([2, 0], [10, 8])
     """
 
     def __init__(self, reach: ExchangeGraph, counts: IntArray, sets: Sequence[tuple[int, ...]] = ()) -> None:
@@ -199,7 +212,12 @@ class ExchangeNeighbourhood:
     def _wanted(
         self, given: int, taken: int, wanted: tuple[BoolArray, BoolArray] | None
     ) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]]:
-        """Per side of a pair, the columns that rise and those that fall, of those that are wanted to."""
+        """Per side of a pair, the columns that rise and those that fall, of those that are wanted to.
+
+        On the first side people give up `given` and take up `taken`; on the second side the other way round. A column
+        of a set of options changes only if one of the two is in it. Without `wanted`, every column that changes is
+        meant.
+        """
         gains, losses = self._changed(taken, given), self._changed(given, taken)
         if wanted is None:
             return (gains, losses), (losses, gains)

@@ -1,8 +1,16 @@
 """Exposures as JSON documents, sentences, terminal tables and CSV.
 
+Objects
+    entry       one cell and option of a document (`CellEntry`), in the order of the exposure
+    t           how far the share of a cell may lie from that of everybody (the t of t-closeness)
+    ranked      cells in the order of a reader: disclosed ones first, then by how narrow their interval is
+
 What callers may rely on: documents have the shape of docs/json.md (schema 1, one entry per cell and option); shares are
 `null` where nobody is known to be in a cell; words say "at most" where an interval may be too wide. Nothing here
 changes an interval or a verdict.
+
+Documents of millions of entries are made column by column in numpy and turned into Python values once per column;
+entry by entry it would take ten times as long.
 """
 
 import csv
@@ -21,6 +29,7 @@ from safemargin.ui import (
     Bar,
     Bars,
     Document,
+    Fold,
     Grid,
     Paragraph,
     Part,
@@ -68,7 +77,7 @@ Values = tuple[
 
 
 def exposure_document(exposure: Exposure, target: Target) -> Document:
-    """What one onlooker can infer about every cell."""
+    """What one onlooker can infer about every cell: the document of `bound --json`, whose shape docs/json.md states."""
     return {
         "schema": SCHEMA,
         "cells": entries(exposure, target),
@@ -81,6 +90,11 @@ def exposure_document(exposure: Exposure, target: Target) -> Document:
 
 
 def fiber_document(fiber: Fiber) -> Document:
+    """How many tables are possible, and in how many dimensions; `null` where that is not known.
+
+    >>> fiber_document(Fiber(1, 9))
+    {'dimension': 1, 'tables': 9}
+    """
     return {"dimension": fiber.dimension, "tables": fiber.tables}
 
 
@@ -172,6 +186,7 @@ def _labels(cells: CellIndex, rows: IntArray) -> list[dict[str, str]]:
 
 
 def _looked_up(values: Sequence[T], codes: IntArray) -> list[T]:
+    """The value of every code, as a list: codes are places in `values`."""
     return list(map(values.__getitem__, codes.tolist()))
 
 
@@ -292,7 +307,8 @@ def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
     return Grid(columns, cells, total=exposure.lower.size, roomy=("width", "method"), sortable=True)
 
 
-MOST_BARS = 40
+MOST_BARS, OPEN_BARS = 40, 12
+"""Intervals that are drawn, and those of them that are open."""
 TICKS = 4
 
 
@@ -317,17 +333,24 @@ def closest_calls(exposure: Exposure, target: Target, printed: BoolArray | None 
     intro += "" if exposure.people is None else " The lines are the limits of the target."
     intro += "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     caption = f"What the onlooker {exposure.onlooker.name} can infer ({', '.join(exposure.cells.axes)})"
+    bars = [_bar(row, exposure, target, end if not known else None) for row in rows]
+    what, kinds = "share of the people in the cell" if known else "people", [str(verdict) for verdict in VERDICTS]
+
+    if known and all(row["people"] and (row["lower"], row["upper"]) == (0, row["people"]) for row in rows):
+        nothing = f"No interval excludes anything: of {plural(count, 'interval')} each reaches from nobody to everybody"
+        return Section("Closest calls", f"{nothing} in its cell, so every share is possible.")
+
+    def drawn(words: str, some: list[Bar]) -> Bars:
+        return Bars(words, some, ends, what, kinds)
+
     return Section(
         "Closest calls",
         intro,
         Paragraph("" if exposure.complete else UNSETTLED, "warning"),
-        Bars(
-            caption,
-            [_bar(row, exposure, target, end if not known else None) for row in rows],
-            ends,
-            "share of the people in the cell" if known else "people",
-            [str(verdict) for verdict in VERDICTS],
-        ),
+        drawn(caption, bars[:OPEN_BARS]),
+        Fold(f"The next {len(bars) - OPEN_BARS:,}", drawn(f"{caption}, continued", bars[OPEN_BARS:]))
+        if len(bars) > OPEN_BARS
+        else None,
     )
 
 

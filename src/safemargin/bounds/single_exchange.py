@@ -15,6 +15,20 @@ Invariants
       the four counts that fall.
     * The result is checked by addition before it is used (`further_tables.py`).
     * Choices by chance come from a generator that the caller seeds.
+
+Example
+    In the running example four old people of N give up yes: four of S young do as well, and the other two profiles take
+    it up, so that every district and every age keeps its 12.
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.bounds.rounding import Rounder
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> exchanges = Rounder(system).exchanges
+    >>> cell = np.array([True, False, False, False])
+    >>> exchanged(exchanges, Twins(exchanges), exchanges.matrix(np.full(4, 6)), cell, [True, False]).tolist()
+    [[2, 8], [10, 0], [10, 0], [2, 8]]
 """
 
 from collections.abc import Sequence
@@ -113,7 +127,11 @@ def _exchange_all(
     ways: tuple[IntArray, IntArray],
     options: tuple[int, int],
 ) -> None:
-    """Exchange `options` through pairs that lead `out` and others of the same key that lead back, each profile once."""
+    """Exchange `options` through pairs that lead `out` and others of the same key that lead back, each profile once.
+
+    Changes `matrix` and marks the profiles in `unused`. The n-th pair out and the n-th pair home of a key go together;
+    ways that share a profile with an earlier one are dropped, so that all the others can be made at once.
+    """
     first, second, key = pairs
     ranked = []
     for way in ways:
@@ -170,7 +188,11 @@ def exchange_in_place(
 
 
 def _swaps(gives: Sequence[bool]) -> tuple[IntArray, IntArray]:
-    """Every option that is given up with every one that is taken up, as two rows."""
+    """Every option that is given up with every one that is taken up, as two rows.
+
+    >>> [row.tolist() for row in _swaps([True, False, False])]
+    [[0, 0], [1, 2]]
+    """
     given, taken = np.flatnonzero(gives), np.flatnonzero(np.logical_not(gives))
     return np.repeat(given, len(taken)), np.tile(taken, len(given))
 

@@ -43,11 +43,14 @@ def read_public(
     earlier: Data = (),
     earlier_roll: Data = (),
     knows_rule: bool = False,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
 ) -> tuple[tuple[PublishedTable, ...], Onlooker, tuple[ReadTable, ...]]:
     """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables.
 
-    Also how every table was read that is not a `PublishedTable` already, rolls, facts and earlier ones included.
+    Also how every table was read that is not a `PublishedTable` already, rolls, facts and earlier ones included:
+    callers pass on every doubt in it, since a doubtful reading is never an all-clear. `by` names the axes, `skip` the
+    rows to omit (`COLUMN=VALUE`), `hierarchy` files of areas; `reading` holds the rarer choices of how a file is
+    read.
     """
     listed = _listed(tables)
     if not listed:
@@ -92,19 +95,29 @@ def _doubt_questions(read: ReadTable) -> ReadTable:
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Axes from names, or from one text with commas; none for the joint cells."""
+    """Axes from names, or from one text with commas; none for the joint cells.
+
+    >>> axis_names("district,age"), axis_names(["age"]), axis_names(""), axis_names(None)
+    (('district', 'age'), ('age',), (), None)
+    """
     return axes(target) if target is None or isinstance(target, str) else tuple(target)
 
 
 def checked_tolerance(tolerance: float) -> float:
-    """The share by which totals may disagree."""
+    """The share by which totals may disagree; an error names what is outside [0, 1)."""
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance = {tolerance}: must be at least 0 and below 1")
     return tolerance
 
 
 def _listed(data: Data) -> list[Any]:
-    """Several tables as they are; one table (rows are one) in a list; files by their path."""
+    """Several tables as they are; one table (rows are one) in a list; files by their path.
+
+    >>> _listed([{"age": "old", "count": 3}]), _listed(())
+    ([[{'age': 'old', 'count': 3}]], [])
+    >>> [str(path) for path in _listed(["votes.csv", "roll.csv"])]
+    ['votes.csv', 'roll.csv']
+    """
     one = not isinstance(data, list | tuple) or (data and all(isinstance(row, Mapping) for row in data))
     return [Path(table) if isinstance(table, str) else table for table in ([data] if one else data)]
 
@@ -112,6 +125,10 @@ def _listed(data: Data) -> list[Any]:
 def sources_of(
     files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
 ) -> list[SourceFile]:
-    """How `files` are read, for a certificate."""
+    """How `files` are read, for a certificate: their names, hashes and roles, with the columns that counts and options
+    are in.
+
+    A certificate names files without their folders, so that whoever checks it may keep them elsewhere.
+    """
     names, rules = axes(by), skip_rules(skip)
     return [SourceFile(file.name, role, hash_file(file), count, option, names, rules) for file in files or []]

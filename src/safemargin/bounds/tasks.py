@@ -90,7 +90,11 @@ class InferenceTask(ABC):
 
 @dataclass(eq=False)
 class Bounding(InferenceTask):
-    """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
+    """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima.
+
+    `search` holds the proved interval of every target (`lower`, `upper`) around the attained one (`inner_lower`,
+    `inner_upper`); a target is settled when they meet.
+    """
 
     search: Search
     programs: bool
@@ -116,7 +120,11 @@ class Bounding(InferenceTask):
 
 @dataclass(eq=False)
 class Certifying(InferenceTask):
-    """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
+    """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order.
+
+    `linear` counts the cells that fractional tables alone cleared, at most `most_linear` of them if that is given;
+    `turn` is for progress only.
+    """
 
     levels: list[Level]
     limits: Limits
@@ -194,7 +202,10 @@ def attain_by_changes(task: Certifying, changes: Changes) -> None:
 
 
 def _next_open(task: Certifying) -> tuple[Level, int, int] | None:
-    """An open cell with its column, the cells of most axes first; without those that failed."""
+    """An open cell with its column, the cells of most axes first; without those that failed.
+
+    Cells of most axes first, since what clears a small cell often clears the larger ones that hold it.
+    """
     for level in task.levels:
         if level.open_cells:
             up, down = level.needs()

@@ -60,8 +60,10 @@ def certify_with_earlier(
 ) -> Proof:
     """Decide whether `tables` and the earlier releases together disclose anybody's answer.
 
-    With `quick` only closed forms are used. Tables that are `assumed` beside take the place of those of the same axes:
-    beliefs are about groups that are published, not about these. The proof names `TOGETHER` if all were held together.
+    With `quick` only closed forms are used: then a proof may name exposed cells and never clears any. Tables that are
+    `assumed` beside take the place of those of the same axes: beliefs are about groups that are published, not about
+    these. The proof names `TOGETHER` if all were held together; without that name groups were compared one by one only,
+    and a certificate says so. Callers keep the result: equal arguments give the same object (`_DECIDED`).
     """
     key = (_content(tables), _content(assumed), _past_content(past), limits, slack, quick)
     if key not in _DECIDED:
@@ -191,7 +193,9 @@ def _divided(past: Past, chosen: Sequence[KeptBelief]) -> Larger:
 
 
 def _undecided(past: Past) -> Proof:
-    """What stays in doubt because it was not looked at: everybody who was there in all cycles."""
+    """What stays in doubt because it was not looked at: everybody who was there in all cycles. Callers treat it as
+    unsafe.
+    """
     histories = past.histories[past.axes]
     people = sum(size for history, size in histories.items() if None not in history)
     return Proof((), {}, undecided=1, doubtful=(Exposed({}, 0, people, 0, people),))
@@ -209,14 +213,19 @@ def _once(facts: Sequence[PublishedTable], said: Sequence[PublishedTable] = ()) 
 
     A system of equations and inequalities has the same solutions without a copy of one of its rows. So a cycle in which
     nobody came, went or moved, and that published what another one did, adds nothing to the larger population: whether
-    everything is safe together, and every interval, is the same with it and without it.
+    everything is safe together, and every interval, is the same with it and without it. Of equal facts the last one
+    stays, in its place.
     """
     before = {table.stated for table in said}
     return tuple({fact.stated: fact for fact in reversed(facts) if fact.stated not in before}.values())[::-1]
 
 
 def _is_possible(facts: Sequence[PublishedTable], larger: Larger) -> bool:
-    """Whether some table, fractional or not, satisfies all facts of the larger population."""
+    """Whether some table, fractional or not, satisfies all facts of the larger population.
+
+    A relaxation: true may still mean that no integer table does. Then the set of beliefs is kept, which is the safe
+    side.
+    """
     try:
         system = _known(facts, larger)[0]
         program_of(system, *propagate(system)).maximise(np.zeros(system.size))
@@ -270,7 +279,12 @@ def _first(system: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
 def _public_histories(
     placed: Sequence[PublishedTable], larger: Larger, system: System, limits: Limits
 ) -> list[tuple[BoolArray, BoolArray]]:
-    """Whose answers the totals of all cycles alone disclose within the limits: people of one history."""
+    """Whose answers the totals of all cycles alone disclose within the limits: people of one history.
+
+    These cells are no fault of a release that adds nothing to the totals, and `certify` does not look at them
+    (`excused`). Only shares inside the limits are excused: a total that discloses more than the target allows is still
+    a finding.
+    """
     axis = larger.roll.axes[-1]
     totals = list(_once([table for table in (*placed, *larger.facts) if table.axes == (axis,)]))
     if not totals:

@@ -57,7 +57,11 @@ class Verification:
         return {"schema": SCHEMA, "outcome": self.outcome, "holds": self.holds, **asdict(self)}
 
     def lines(self) -> Iterator[str]:
-        """For a terminal."""
+        """For a terminal: the first failure alone, or what was checked line by line, and last what was not.
+
+        >>> list(Verification("bounds", 2, cells=1, proved=2, tables=1).lines())[1]
+        '1 interval, 1 integer table, all checked:'
+        """
         if self.failures:
             more = f" ({len(self.failures) - 1:,} more claims fail)" if len(self.failures) > 1 else ""
             yield f"The certificate fails: {self.failures[0]}{more}"
@@ -91,4 +95,5 @@ class Verification:
 
 
 def _many(count: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `1,200 files`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -25,12 +25,18 @@ from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import form_of, is_infeasible, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
-from safemargin.core import FloatArray, Generator, IntArray, Limits
+from safemargin.core import FloatArray, Generator, IntArray, Limits, distinct
 
 
 def is_wide(system: System) -> bool:
-    """Whether a system with a joint roll has so many slices that dense methods take long."""
-    return system.people is not None and system.slices.shape[0] > EFFORT.dense_slices
+    """Whether a system with a joint roll has so many slices that dense methods take long.
+
+    Those of the largest block cost little (`schur.py`): the rows of all others count.
+    """
+    if system.people is None or system.slices.shape[0] <= EFFORT.dense_slices:
+        return False
+    largest = max((len(distinct(block)) for block in system.blocks), default=0)
+    return (system.slices.shape[0] - largest) * system.n_free_options > EFFORT.dense_rows
 
 
 class WidePrograms:

@@ -1,8 +1,31 @@
 """Deciding widths of sparse tables: integer tables in which many counts at once are held above their least.
 
-A count is known to be wide once two tables differ in it by more than `enough`. Raising one count to that needs people
-from the rows it stands in and from no others, so counts that share no row can be raised together: one program with
-floors under a few dozen of them takes no longer than one about a single count, and shows all of them to be wide.
+Objects
+    wide        a count of which two tables differ by more than `enough`
+    lift        what a count must rise above its least attained value to be wide: enough + 1
+    spare       per row, its upper end less the sum of the least values: people that may be moved inside it
+
+Method
+    Raising one count needs people from the rows it stands in and from no others, so counts that share no row can be
+    raised together: one program with floors under a few dozen of them takes no longer than one about a single count,
+    and shows all of them to be wide. Random costs lead to random vertices; fractions are cut off one by one.
+
+What callers may rely on
+    * Every table that is taken was added up (`System.admits`). A round without a table proves nothing.
+    * `held_together` is a guess of what fits together; the program decides.
+
+Example
+    In the running example each of four counts may rise by 2 above a table of twos, and all may at once, since the 12
+    people of each row leave 8 to spare. Raised by 7, two of them would take 14 of the 16 that the total spares: more
+    than half.
+
+    >>> from safemargin.bounds.build import build_system
+    >>> from safemargin.core import exact_margins, onlooker_with_roll, table_of
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> system = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
+    >>> least, first = np.full(4, 2), np.arange(4)
+    >>> held_together(system, least, least + 2, first).tolist(), held_together(system, least, least + 7, first).tolist()
+    ([0, 1, 2, 3], [0])
 """
 
 from collections.abc import Callable
@@ -62,7 +85,8 @@ def attain_widths(
 def _cut_fractions(solver: "Highs", low: FloatArray, high: FloatArray, generator: Generator) -> FloatArray | None:
     """The optimum in integers: cut off one fraction after the other, on a side drawn by its size; none if that fails.
 
-    Fractions of such tables hang together in rings: one cut mostly settles a whole ring.
+    Changes `low` and `high` in place, as the solver holds them. Fractions of such tables hang together in rings: one
+    cut mostly settles a whole ring, so `EFFORT.width_cuts` of them are enough or none are.
     """
     for _ in range(EFFORT.width_cuts):
         if not is_optimal(solver):

@@ -55,6 +55,7 @@ from scipy import linalg, sparse
 
 from safemargin.bounds.cells import Level, coefficients_of_variables, open_cells, wanted_changes
 from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.schur import WideRows
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, Limits, distinct, one_thread
 
@@ -220,6 +221,24 @@ class SoftmaxDual:
                     hessian[np.ix_(other, one)] += block.T
         return hessian
 
+    def step(self, share: FloatArray, span: FloatArray, slack: FloatArray, gradient: FloatArray) -> FloatArray:
+        """`gradient` divided by the Hessian, with the curvature `slack` of the rows that have a range."""
+        if self._wide is not None:
+            extra = np.zeros(len(self.rows))
+            extra[self.slack_rows] = slack
+            return self._wide.step(share, span, extra, gradient)
+        hessian = self.hessian(share, span)
+        hessian[self.slack_rows, self.slack_rows] += slack
+        return newton_step(hessian, gradient)
+
+    @cached_property
+    def _wide(self) -> WideRows | None:
+        """Rows in two parts, where there are too many for a square of them."""
+        if self.slices.shape[0] <= EFFORT.dense_slices:
+            return None
+        wide = WideRows(self.system, self.slice_of, self.weights)
+        return wide if wide.apply else None
+
     @cached_property
     def _rows_about(self) -> list[IntArray]:
         """Per free option the rows that count it."""
@@ -335,9 +354,7 @@ def _newton(
         # Farkas: theta . goal exceeds what any table reaches along theta, so no table has these sums; relative 1e-7.
         if reach - theta @ goal < -1e-7 * (scale + reach):
             return Fit(values, best, True, theta)
-        hessian = dual.hessian(share, span)
-        hessian[dual.slack_rows, dual.slack_rows] += dual.slack_width * part * (1 - part)
-        step = newton_step(hessian, gradient)
+        step = dual.step(share, span, dual.slack_width * part * (1 - part), gradient)
         length, decrease = 1.0, float(gradient @ step)
         while length > 1e-6:
             trial, moved, slacked = objective(theta - length * step)

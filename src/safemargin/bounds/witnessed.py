@@ -11,6 +11,27 @@ cell is not sensitive and a + t <= m. A cell of kappa people that is printed wit
 is printed. What the total and the roll alone disclose does not count.
 
 The rule is the one of the checker, which adds up what is carried. `further_tables.py` finds more tables.
+
+Invariants
+    * Taking a table only ever shows more: `least` falls, `most` rises, and what is shown stays shown.
+    * Ceilings are compared in integers: `limit` is floor(N * ceiling) by fractions, never a rounded product.
+    * What is `settled` is settled before any table: it depends on rolls, totals and printed counts alone.
+
+Example
+    One cell of 20 people, tau 2, ceiling 18 of 20. A table with 19 shows nothing; another with 10 shows the count, for
+    10 is within and 19 - 10 is wider than 2.
+
+    >>> number, one = (lambda n: np.array([[n]])), np.zeros((1, 1), dtype=bool)
+    >>> cell = Cells(
+    ...     np.zeros(2, dtype=np.int64), np.array([20]), one, np.array([False]), number(18), number(2**60),
+    ...     number(-(2**60)), np.array([True]), np.array([2]), one,
+    ... )
+    >>> cell.take(np.array([[9], [10]]))  # two profiles
+    >>> bool(cell.missing(0)[0])
+    True
+    >>> cell.take(np.array([[5], [5]]))
+    >>> bool(cell.missing(0)[0]), int(cell.least[0, 0]), int(cell.most[0, 0])
+    (False, 10, 19)
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +93,7 @@ class Cells:
         np.maximum(self.most, values, out=self.most)
 
     def missing(self, cell: int | slice = slice(None)) -> BoolArray:
-        """Per secret, and per cell if it is a slice, what is not shown."""
+        """Per secret, and per cell if it is a slice, what is not shown: what the statement above denies."""
         least, most, limit = self.least[cell], self.most[cell], self.limit[cell]
         large, near, sensitive = self.large[cell], self.near[cell], self.sensitive[cell]
         if isinstance(cell, slice):
@@ -170,7 +191,11 @@ class WitnessCoverage:
         return cells
 
     def _settled_in(self, cells: Cells) -> BoolArray:
-        """What needs no table: printed within the limits, without a limit, or known by the total and the roll alone."""
+        """What needs no table: printed within the limits, without a limit, or known by the total and the roll alone.
+
+        The last is no fault of the release: if the smallest and the largest count that the total leaves to the cell
+        already miss the limits or lie within tau, no witness could show otherwise.
+        """
         people, large, never = cells.people[:, None], cells.large[:, None], cells.sensitive[:, None]
         first = np.maximum(self.totals - (self.everybody - people), 0)
         last = np.minimum(self.totals, people)
@@ -180,7 +205,10 @@ class WitnessCoverage:
         return settled
 
     def _mark_printed(self, cells: Cells, first: IntArray, table: PublishedTable, groups: IntArray) -> None:
-        """Mark the cells that are just the people of one cell that a table prints within the limits."""
+        """Mark the cells that are just the people of one cell that a table prints within the limits.
+
+        Same people, not same labels: a cell of two axes that holds everybody of a published group is printed with it.
+        """
         assert self.system.people is not None
         apart = np.bincount(cells.cell_of, groups != groups[first][cells.cell_of], minlength=len(first)) > 0
         own, group_of = grouped(groups)
@@ -231,7 +259,10 @@ class WitnessCoverage:
         return False
 
     def take_beside(self, base: Sequence[IntArray], start: IntArray, counts: IntArray) -> None:
-        """Count a table that differs in few profiles from `start`; `base` has the sums of that one."""
+        """Count a table that differs in few profiles from `start`; `base` has the sums of that one.
+
+        The same as `take`, at the cost of the profiles that differ.
+        """
         profiles = np.flatnonzero((counts != start).reshape(-1, self.system.n_free_options).any(axis=1))
         step = self.columns(counts, profiles) - self.columns(start, profiles)
         for cells, sums in zip(self.cells, base, strict=True):
@@ -255,7 +286,10 @@ class WitnessCoverage:
         return sum(cells.left for cells in self.cells)
 
     def functional(self, members: BoolArray, number: int) -> FloatArray:
-        """The count of one secret in one cell, as a function of the variables and up to a constant."""
+        """The count of one secret in one cell, as a function of the variables and up to a constant.
+
+        Where the last option is what the others leave, a secret that holds it counts the others downwards.
+        """
         options, free = self.secrets[number][0], self.system.n_free_options
         weights = np.array([float(option in options) for option in range(len(self.system.options))])
         if self.system.reference:  # the last option is what the others leave
@@ -263,7 +297,12 @@ class WitnessCoverage:
         return np.where(np.repeat(members, free), np.tile(weights[:free], len(members)), 0.0)
 
     def wanted(self, generator: Generator) -> FloatArray:
-        """Per profile and option which way the next table should go, to show some of what is missing."""
+        """Per profile and option which way the next table should go, to show some of what is missing.
+
+        +1 and -1 on the options inside and outside a secret that is missing in a cell of the profile, 0 where nothing
+        is. A count that lies above its ceiling in all tables goes down; others go either way, drawn. Cells that come
+        first in a random order decide for profiles that several missing cells share.
+        """
         want = np.zeros((len(self.system.codes), len(self.system.options)))
         inside = np.array([[o in options for o in range(want.shape[1])] for options, _, _ in self.secrets])
         for place in generator.permutation(len(self.cells)).tolist():

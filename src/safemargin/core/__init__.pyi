@@ -100,6 +100,7 @@ from .table import (
     onlooker_with_roll as onlooker_with_roll,
     printed as printed,
     protected_margin as protected_margin,
+    table_of as table_of,
 )
 from .target import VERDICTS as VERDICTS, Limits as Limits, Target as Target, Verdict as Verdict
 from .whole import (
@@ -108,6 +109,7 @@ from .whole import (
     is_abandoned as is_abandoned,
     new_private_folder as new_private_folder,
     owner as owner,
+    remove_all_parts as remove_all_parts,
     remove_parts as remove_parts,
     sync as sync,
     write_whole as write_whole,

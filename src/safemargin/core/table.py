@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
 from safemargin.core.arrays import UNBOUNDED, IntArray, frozen, group_sums, row_keys
-from safemargin.core.axis import Schema
+from safemargin.core.axis import Axis, Schema
 from safemargin.core.errors import InputError
 from safemargin.core.published import SIGN, Group, Onlooker, PublishedTable
 
@@ -120,6 +121,27 @@ class Table:
     def totals(self) -> IntArray:
         """The total: votes per option over everybody."""
         return self.margin(()).counts[0] if self.margin(()).counts.size else self.votes[0].totals
+
+
+def table_of(
+    axes: Mapping[str, Sequence[str]],
+    votes: Sequence[Sequence[int]],
+    people: Sequence[int] | None = None,
+    options: tuple[str, ...] = ("yes", "no"),
+) -> Table:
+    """A table over every combination of some axes, in the order of `itertools.product`; without people, no roll.
+
+    The running example of `bounds` has two districts, two ages, and ten people of each kind, of whom six said yes:
+
+    >>> table = table_of({"district": ("N", "S"), "age": ("old", "young")}, [[6, 4]] * 4, [10] * 4)
+    >>> table.totals.tolist(), table.margin(("age",)).counts.tolist()
+    ([24, 16], [[12, 8], [12, 8]])
+    """
+    names = tuple(axes)
+    codes = frozen(list(product(*(range(len(categories)) for categories in axes.values()))), len(names))
+    schema = Schema(tuple(Axis(name, tuple(categories)) for name, categories in axes.items()), options)
+    roll = () if people is None else (Tally(names, codes, frozen(people, 1)),)
+    return Table(schema, (Tally(names, codes, frozen(votes, len(options))),), roll)
 
 
 def _narrowest(tallies: tuple[Tally, ...], axes: tuple[str, ...], what: str) -> Tally:

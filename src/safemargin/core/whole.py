@@ -141,6 +141,13 @@ def remove_parts(path: Path) -> None:
             left.unlink(missing_ok=True)
 
 
+def remove_all_parts(folder: Path) -> None:
+    """Remove what killed processes left of files anywhere in a folder."""
+    for left in folder.rglob(".*.part-*"):
+        if is_abandoned(left, left):
+            left.unlink(missing_ok=True)
+
+
 def _write(path: Path, content: bytes, mode: int, new: bool) -> None:
     remove_parts(path)
     part = path.with_name(f".{path.name}.part-{owner()}-{next(_numbers)}")

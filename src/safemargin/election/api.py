@@ -13,7 +13,6 @@ from safemargin.election.board_verification import check_board
 from safemargin.election.client import ask_over_http, fetch_board, fetch_manifest
 from safemargin.election.desk import Desk
 from safemargin.election.forecasting import forecast_plan
-from safemargin.election.keys import canonical, parse
 from safemargin.election.letter_page import codes_of, letters_of, letters_page
 from safemargin.election.manifests import KnownElection
 from safemargin.election.operations import Operations
@@ -28,7 +27,7 @@ from safemargin.election.voting_page import Page, serve_page
 from safemargin.election.wording import read_texts, shipped_texts
 from safemargin.io import read_bytes, read_json, read_text, scratch_folder
 from safemargin.parties.files import write_private
-from safemargin.release.forecast import Forecast
+from safemargin.release.report.forecast import Forecast
 
 
 def plan(
@@ -238,15 +237,15 @@ def backup(folder: Path | str, out: Path | str, passphrase: str) -> Done:
 def restore(backup: Path | str, out: Path | str, passphrase: str) -> Done:
     """A party from its backup. An issuer refuses to sign until it has caught up with the other issuers."""
     parties.restore_folder(Path(backup), Path(out), passphrase)
-    return Done("Restored; start the service, then catch up.", (Path(out),))
+    return Done("Restored; start the service, then run catch-up.", (Path(out),))
 
 
 def catch_up(folder: Path | str) -> Done:
-    """As a restored issuer: take what the other issuers signed meanwhile, so that nobody gets a second token."""
+    """As a restored issuer: take what the other issuers signed meanwhile, so that nobody gets a second token. As a
+    restored issuer or trustee: take the place in the log of the board, so that no other board is signed or read.
+    """
     with _operations(folder) as desk:
-        others = [party.name for party in desk.election.manifest.of("issuer") if party.name != desk.name]
-        lodged = {name: parse(desk.signed(name, "lodged", b"")) for name in others}
-        return Done(f"{desk.name}: caught up.", (), parse(desk.signed(desk.name, "catch_up", canonical(lodged))))
+        return Done(f"{desk.name}: caught up.", (), desk.catch_up())
 
 
 def step(

@@ -8,25 +8,28 @@ dimension, `release` the published tables. One process writes, and holds a lock.
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.core import InputError, write_whole
+from safemargin.core import InputError, remove_all_parts, write_whole
 from safemargin.election.entries import AUTHORS, body_fault, order_fault, subject_of
 from safemargin.election.keys import canonical, parse, unhex
 from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
 from safemargin.election.role import ConflictError
 from safemargin.election.secret import Secret
+from safemargin.election.store import Store
 from safemargin.io import read_bytes
 from safemargin.parties.files import take_lock
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
+KINDS = ("entries", "heads", "register", "received", "ballots", "rejected", "release")
+"""The folders of a board."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Board:
     def _take_lock(self) -> None:
         """Be the one process that writes; a second one is refused before it can write an entry over another."""
         self._lock = take_lock(self.folder / LOCK, f"{self.folder}: another process writes this board")
+        remove_all_parts(self.folder)  # everything else in the folder is public
 
     def close(self) -> None:
         """Give the lock back."""
@@ -272,15 +276,73 @@ def check_proof(election: KnownElection, stated: Mapping[str, Any], type_: str) 
     return entry
 
 
+KNOWN = "known head"
+
+
 class BoardWitness:
-    """What an issuer remembers of the board: it signs a head only if it continues the last one."""
+    """What a party remembers of the board. An issuer signs a head only if it continues the last one, and a trustee
+    reads only a board that does. After a restore a party takes the place in the log over from those that went on.
+    """
 
-    def __init__(self, election: KnownElection, secret: Secret) -> None:
-        self.election, self.secret = election, secret
+    def __init__(self, election: KnownElection, secret: Secret, store: Callable[[], Store]) -> None:
+        self.election, self.secret, self._store = election, secret, store
 
-    def sign(self, last: Head | None, stated: Mapping[str, Any]) -> tuple[Head, str]:
-        """The new head and the witness's signature; a fork is a conflict, which nobody takes for absence."""
-        head = read_head(stated.get("head"))
+    @property
+    def last(self) -> Head | None:
+        """The longest log that this party knows."""
+        heads = [value for _, value in self._store().items()]
+        return read_head(json.loads(heads[-1])) if heads else None
+
+    def keep(self, head: Head) -> None:
+        """Remember a head; shorter ones stay, and are not asked for again."""
+        self._store().add({head.size.to_bytes(8, "big"): canonical(head.document())})
+
+    def read(self, board: Board) -> None:
+        """Refuse a copy of the board that is shorter than what this party knows, or another one; else remember it."""
+        last, leaves = self.last, board.leaves
+        if last is not None and last.size > len(leaves):
+            raise ConflictError(f"the board has {len(leaves)} entries; this party read {last.size} before")
+        if last is not None and root_of(leaves[: last.size]) != last.root:
+            raise ConflictError("the board is not the one that this party read before: the board was forked")
+        self.keep(Head(len(leaves), root_of(leaves), {}))
+
+    def stated(self) -> bytes:
+        """The longest log that this party knows, signed: for one that was restored."""
+        body = {"head": self.last.document() if self.last else None}
+        signature = self.election.sign(self.secret.signing, self.secret.name, "all", KNOWN, canonical(body))
+        return canonical({**body, "signature": signature})
+
+    def follow(self, heads: Mapping[str, Any], extensions: Mapping[str, Any]) -> None:
+        """Take over the head of the board. It must continue the log that each of these parties knows, so that neither
+        the board nor one of them alone can move a restored party to another log.
+        """
+        for name, stated in heads.items():
+            body = {"head": stated.get("head")}
+            if not self.election.is_signed(stated.get("signature"), name, "all", KNOWN, canonical(body)):
+                raise InputError(f"the head that {name[:40]} knows is not signed by it")
+        known = {name: read_head(stated["head"]) for name, stated in heads.items() if stated["head"] is not None}
+        if self.last is not None:
+            known[self.secret.name] = self.last
+        found: Head | None = None
+        for name, head in known.items():
+            match extensions.get(name):
+                case {"head": dict(document), "path": list(path)}:
+                    new = read_head(document)
+                case _:
+                    raise InputError(f"the message does not show that the board continues the log of {name}")
+            if self.election.only("board").name not in new.signed_by(self.election):
+                raise InputError("the head is not signed by the board")
+            if found is not None and (found.size, found.root) != (new.size, new.root):
+                raise InputError("the board got an entry meanwhile: catch up again")
+            if not is_continued(head.size, head.root, new.size, new.root, [unhex(node, 32) for node in path]):
+                raise ConflictError(f"the board does not continue the log that {name} knows: one of the two is forked")
+            found = new
+        if found is not None:
+            self.keep(found)
+
+    def sign(self, stated: Mapping[str, Any]) -> str:
+        """The witness's signature of the new head; a fork is a conflict, which nobody takes for absence."""
+        head, last = read_head(stated.get("head")), self.last
         path = stated.get("path")
         board = self.election.only("board").name
         if board not in head.signed_by(self.election) or not isinstance(path, list):
@@ -290,4 +352,5 @@ class BoardWitness:
         steps: Sequence[bytes] = [unhex(node, 32) for node in path]
         if last is not None and not is_continued(last.size, last.root, head.size, head.root, steps):
             raise ConflictError("the head does not continue the log that this witness signed: the board was forked")
-        return head, sign_head(self.election, self.secret.signing, self.secret.name, head)
+        self.keep(head)
+        return sign_head(self.election, self.secret.signing, self.secret.name, head)

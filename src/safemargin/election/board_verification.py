@@ -5,11 +5,11 @@ from pathlib import Path
 
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.ballots import BallotFormat, ballot_key, first_halves
-from safemargin.election.board import Board, BoardEntry
+from safemargin.election.board import KINDS, LOCK, Board, BoardEntry
 from safemargin.election.board_check import BoardCheck, content_of, entry_name, hashes_of
 from safemargin.election.checking import CountedBallots, count_ballots, frozen_root, rank
 from safemargin.election.entries import order_fault
-from safemargin.election.keys import parse, typed
+from safemargin.election.keys import canonical, parse, typed
 from safemargin.election.manifests import KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.tallied import freeze_faults, release_faults, signed_release, total_faults
@@ -20,7 +20,6 @@ READING = (InputError, OSError, LookupError, TypeError, ValueError, ArithmeticEr
 """What an entry that somebody signed, and that makes no sense, may raise."""
 SUPERSEDED, COPIED = "a later ballot under the same token counts", "a ciphertext of another ballot"
 IDENTITY_FAULT = "a sealed identity that is not the one of its token"
-KINDS = {"entries", "heads", "register", "received", "ballots", "rejected", "release"}
 
 
 def is_pinned(election: KnownElection, pinned: str) -> bool:
@@ -79,7 +78,7 @@ def named_board(election: KnownElection, body: bytes, known: TallyPlan | None = 
 
 def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
     election = board.election
-    names = sorted(path.name for path in (board.folder / "entries").glob("*.json"))
+    names = sorted(path.name for path in (board.folder / "entries").glob("[0-9]*.json"))
     if names != [f"{index:06d}.json" for index in range(len(entries))]:
         yield "entries: the files are not numbered without gaps"
     known: list[tuple[str, str]] = []
@@ -143,8 +142,13 @@ def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
 
 
 def _file_faults(board: Board) -> Iterator[str]:
-    """Every file is one that an entry names, and every file that an entry names is there."""
-    expected = {"manifest.json"}
+    """Every file is one that an entry names, and every file that an entry names is there.
+
+    Only the board's own lock is passed over: beside a board that verifies, no page and no hidden file may stand.
+    """
+    expected = {"manifest.json", LOCK}
+    expected |= {f"entries/{index:06d}.json" for index in range(len(board.contents))}
+    expected |= {f"heads/{head.size:06d}.json" for head in board.heads()}
     lists = [("register", "hashes", e, e.body["enrolled"]) for e in board.of("register")]
     lists += [("register", "letters", e, board.election.manifest.electorate) for e in board.of("register")]
     lists += [("received", "hashes", e, e.body["count"]) for e in board.of("received")]
@@ -168,9 +172,12 @@ def _file_faults(board: Board) -> Iterator[str]:
             if not board.is_named("release", name, content_of(board, f"release/{name}")):
                 yield f"release/{name}: is not the file that the trustees signed"
     expected |= {f"release/{name}" for entry in board.of("release") for name in entry.body["files"]}
+    for head in board.heads():
+        if content_of(board, name := f"heads/{head.size:06d}.json") != canonical(head.document()):
+            yield f"{name}: is not written in its canonical form"
     for path in sorted(board.folder.rglob("*")):
         name = path.relative_to(board.folder).as_posix()
-        if path.is_file() and not name.startswith(("entries/", "heads/", ".lock")) and name not in expected:
+        if path.is_symlink() or (name not in KINDS if path.is_dir() else name not in expected):
             yield f"{name}: is a file that no entry names"
 
 

@@ -267,7 +267,7 @@ def restore(
 
 @election.command()
 def catch_up(folder: PartyFolder, as_json: Json = False) -> None:
-    """As a restored issuer, take what the other issuers signed meanwhile.
+    """As a restored issuer or trustee, take over what the issuers signed meanwhile.
 
     Example: safemargin election catch-up issuer-1
     """

@@ -9,8 +9,9 @@ from safemargin.election.rehearsal import made_up_roll
 from safemargin.election.roll import merge_small, read_roll
 from safemargin.election.setup import ElectionPlan
 from safemargin.io import read_bytes, scratch_folder
-from safemargin.release.forecast import Forecast, forecast
+from safemargin.release.forecast import forecast
 from safemargin.release.project import Project
+from safemargin.release.report.forecast import Forecast
 
 
 def forecast_plan(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.election.board import BoardWitness, Head, make_entry, read_head
+from safemargin.election.board import BoardWitness, make_entry
 from safemargin.election.candidates import CandidateDraw, request_body
 from safemargin.election.escrow import commitment
 from safemargin.election.keys import canonical, code_of, derive, parse, read_code, register_leaf, unhex, verify_raw
@@ -50,6 +50,10 @@ class Registrar(Role):
         for name, dimension in attested.items():
             if Counter(by[name] for by in stated.values()) != Counter(dimension.sizes):
                 raise ConflictError(f"the roll has other numbers of people by {name} than the manifest")
+        if self.election.manifest.joint is not None:  # attested are all dimensions then
+            joint = Counter(tuple(by[name] for name in attested) for by in roll.values())
+            if joint != Counter({tuple(map(str, cell)): int(people) for *cell, people in self.election.manifest.joint}):
+                raise ConflictError("the roll has other numbers of people by all dimensions together than the manifest")
         if len(roll) != self.election.manifest.electorate or self.remember("roll", canonical(stated)) != canonical(
             stated
         ):
@@ -147,7 +151,7 @@ class Issuer(CandidateDraw):
 
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
-        self._witness = BoardWitness(election, secret)
+        self._witness = BoardWitness(election, secret, lambda: self.store("heads"))
 
     @property
     def steps(self) -> list[Step]:
@@ -165,6 +169,7 @@ class Issuer(CandidateDraw):
             Step("status", single(self.status), "operator", "Numbers of this party"),
             Step("close", single(self.end), "operator", "Close issuing and state what was issued"),
             Step("witness", single(self.witness), "anybody", "Sign a head of the board if it continues the last one"),
+            Step("head", single(self.head), "anybody", "The longest log of the board that this party knows, signed"),
             *self.escrow_steps(),
         ]
 
@@ -217,17 +222,18 @@ class Issuer(CandidateDraw):
             found.append((request["dimension"], key))
         return found
 
-    @property
-    def is_restored(self) -> bool:
-        """Whether this issuer's storage comes from a backup and may miss what was signed since."""
-        return self.has("restored") and not self.has("caught up")
-
     def catch_up(self, body: bytes) -> bytes:
-        """After a restore: take what every other issuer holds, so that nobody gets a second token."""
-        answers = parse(body)
+        """After a restore: take what every other issuer holds, so that nobody gets a second token, and the place in the
+        log of the board, so that no other log is witnessed.
+        """
+        message = parse(body)
+        answers, heads = message.get("lodged"), message.get("heads")
         others = [issuer for issuer in self.issuers if issuer != self.name]
-        if set(answers) != set(others):
+        if not isinstance(answers, dict) or set(answers) != set(others):
             raise InputError(f"the requests of all other issuers are needed: {', '.join(others)}")
+        if not isinstance(heads, dict) or set(heads) != set(others):
+            raise InputError(f"the heads that all other issuers know are needed: {', '.join(others)}")
+        self._witness.follow(heads, message.get("extensions") or {})
         taken = 0
         for issuer, given in answers.items():
             stated = dict(given)
@@ -240,10 +246,7 @@ class Issuer(CandidateDraw):
                 key = f"{checked['row']}\0{checked['dimension']}".encode()
                 self.store("issuance").add({key: self._issue(checked)})
                 taken += 1
-            if stated["head"] is not None:  # what this issuer signed since is forgotten: it follows the others
-                head = read_head(stated["head"])
-                self.store("heads").add({head.size.to_bytes(8, "big"): canonical(head.document())})
-        self.remember("caught up")
+        self.mark_caught_up()
         return canonical({"requests": taken})
 
     def status(self, _: bytes) -> bytes:
@@ -293,9 +296,7 @@ class Issuer(CandidateDraw):
     def lodged(self, _: bytes) -> bytes:
         """All requests that were answered, with the registrar's word about each person; signed for the issuers."""
         requests = [json.loads(value)["request"] for _, value in self.store("issuance").items()]
-        heads = [json.loads(value) for _, value in self.store("heads").items()]
         stated: dict[str, Any] = {"requests": [[self.person(request["row"]), request] for request in requests]}
-        stated["head"] = heads[-1] if heads else None
         signature = self.election.sign(self.secret.signing, self.name, "issuers", "lodged", canonical(stated))
         return canonical({**stated, "signature": signature})
 
@@ -321,13 +322,13 @@ class Issuer(CandidateDraw):
 
         An empty message asks how many entries the last head had.
         """
-        heads = self.store("heads")
         if self.is_restored:
             raise InputError("this issuer was restored from a backup and has not caught up yet")
-        known = [read_head(json.loads(value)) for _, value in heads.items()]
-        last: Head | None = known[-1] if known else None
         if not body:
+            last = self._witness.last
             return canonical({"last": last.size if last else 0})
-        head, signature = self._witness.sign(last, parse(body))
-        heads.add({head.size.to_bytes(8, "big"): canonical(head.document())})
-        return canonical({"name": self.name, "signature": signature})
+        return canonical({"name": self.name, "signature": self._witness.sign(parse(body))})
+
+    def head(self, _: bytes) -> bytes:
+        """See `BoardWitness.stated`."""
+        return self._witness.stated()

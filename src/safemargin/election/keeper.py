@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.election.board import Board, make_entry
+from safemargin.election.board import KINDS, Board, make_entry
 from safemargin.election.keys import canonical, parse
 from safemargin.election.manifests import KnownElection
 from safemargin.election.role import Role, Step, single
 from safemargin.election.secret import Secret
 
-KINDS = ("entries", "heads", "register", "received", "ballots", "rejected", "release")
 PIECE = 1 << 23
 """Bytes of a file that are handed out at once."""
 

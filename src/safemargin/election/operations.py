@@ -203,6 +203,29 @@ class Operations:
         }
         return self._post(self._own("result", canonical({"counts": counts})))
 
+    def catch_up(self) -> dict[str, Any]:
+        """As a restored issuer or trustee: what the others signed meanwhile, and how long the board's log is."""
+        if self.role not in ("issuer", "trustee"):
+            raise InputError(f"catch-up: {self.name} is {self.role}; issuers and trustees catch up")
+        others = [party.name for party in self.election.manifest.of("issuer") if party.name != self.name]
+        heads: dict[str, Any] = {}
+        for name in others:
+            try:
+                heads[name] = parse(self.ask(name, "head", b""))
+            except InputError:
+                if self.role == "issuer":  # only all of them know every request
+                    raise
+        known = {**heads, self.name: parse(self.ask(self.name, "head", b""))}
+        extensions = {
+            name: parse(self.ask(self.board_name, "extension", canonical({"old": stated["head"]["size"]})))
+            for name, stated in known.items()
+            if stated["head"] is not None
+        }
+        message: dict[str, Any] = {"heads": heads, "extensions": extensions}
+        if self.role == "issuer":
+            message["lodged"] = {name: parse(self.signed(name, "lodged", b"")) for name in others}
+        return parse(self._own("catch_up", canonical(message)))
+
     def status(self) -> dict[str, Any]:
         """The numbers of this party."""
         return parse(self._own("status"))

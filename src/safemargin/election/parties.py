@@ -251,11 +251,15 @@ def restore_folder(backup: Path, folder: Path, passphrase: str) -> None:
         raise InputError(f"{backup}: the passphrase is wrong, or this is no backup") from None
     with new_folder(folder) as draft:  # a folder with half of a party's keys would look like a party
         draft.chmod(0o700)
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            archive.extractall(draft, filter="data")
+        # errorlevel 2: a mode that cannot be set is an error, or keys would be left for others to read
+        with tarfile.open(fileobj=io.BytesIO(content), errorlevel=2) as archive:
+            try:
+                archive.extractall(draft, filter="data")
+            except tarfile.ExtractError as error:
+                raise OutputError(f"{folder}: cannot be written ({error})") from None
         if (draft / MANIFEST).exists():
             role = open_role(draft)
-            role.remember("restored")
+            role.mark_restored()
             role.close()
             (draft / ".lock").unlink(missing_ok=True)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from safemargin.core import InputError
+from safemargin.election.keys import new_seed
 from safemargin.election.manifests import KnownElection
 from safemargin.election.secret import Secret
 from safemargin.election.store import Store, open_store
@@ -17,6 +18,10 @@ Caller = Literal["anybody", "anonymous", "operator", "party"]
 """`anybody`: the message itself proves what it needs. `anonymous`: the sender must stay unknown; sizes are fixed.
 `operator`: signed with this party's own key, by the people who run it. `party`: signed by a party of the election whose
 role `Step.roles` names."""
+
+
+RESTORED, CAUGHT_UP = "restored ", "caught up "
+"""What a party remembers of a restore from a backup."""
 
 
 class ConflictError(InputError):
@@ -100,6 +105,26 @@ class Role(ABC):
     def remember(self, flag: str, value: bytes = b"") -> bytes:
         """Keep a fact for good; what is stored first stays."""
         return self.store("state").add({flag.encode(): value})[flag.encode()]
+
+    def mark_restored(self) -> None:
+        """Note that this storage comes from a backup. Each restore has a name of its own, since a backup may be one of
+        a party that was restored and caught up before.
+        """
+        self.remember(RESTORED + new_seed().hex())
+
+    def mark_caught_up(self) -> None:
+        """Note that nothing is missing since the last restore."""
+        for restore in self._restores():
+            self.remember(CAUGHT_UP + restore)
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the storage comes from a backup, and may miss what this party did since."""
+        return not all(self.has(CAUGHT_UP + restore) for restore in self._restores())
+
+    def _restores(self) -> list[str]:
+        keys = [key.decode() for key, _ in self.store("state").items()]
+        return [key.removeprefix(RESTORED) for key in keys if key.startswith(RESTORED)]
 
     def close(self) -> None:
         """End all connections."""

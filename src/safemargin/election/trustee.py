@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.election.board import Board, check_proof, make_entry
+from safemargin.election.board import Board, BoardWitness, check_proof, make_entry
 from safemargin.election.board_verification import named_board
 from safemargin.election.group import Scalar, add_scalars, base, name_of, read_scalar
 from safemargin.election.handover import hand_over, published_files
@@ -53,6 +53,7 @@ class Trustee(Role):
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
         self._plan: TallyPlan | None = None
+        self._log = BoardWitness(election, secret, lambda: self.store("heads"))
 
     @property
     def steps(self) -> list[Step]:
@@ -64,14 +65,40 @@ class Trustee(Role):
             Step("parts", single(self.parts), "party", "Seal these parts to another trustee", roles=("trustee",)),
             Step("compare", single(self.compare), "operator", "Compute the release and state its hash"),
             Step("release", single(self.release), "operator", "Prove exactly the published counts"),
+            Step("head", single(self.head), "anybody", "The longest log of the board that this party knows, signed"),
+            Step("catch_up", single(self.catch_up), "operator", "Take the place in the board's log from the issuers"),
             Step("status", single(self.status), "operator", "Numbers of this party"),
         ]
+
+    def head(self, _: bytes) -> bytes:
+        """See `BoardWitness.stated`."""
+        return self._log.stated()
+
+    def catch_up(self, body: bytes) -> bytes:
+        """After a restore: the log of the board as most issuers know it, so that no shorter or other board is read.
+
+        Every head of the board needs the signatures of most issuers, so that of any such majority one knows the last.
+        """
+        message = parse(body)
+        heads = message.get("heads")
+        issuers = [party.name for party in self.election.manifest.of("issuer")]
+        if not isinstance(heads, dict) or not set(heads) <= set(issuers) or 2 * len(heads) <= len(issuers):
+            raise InputError(f"the heads that most issuers know are needed: {', '.join(issuers)}")
+        self._log.follow(heads, message.get("extensions") or {})
+        self.mark_caught_up()
+        return canonical({"entries": self._log.last.size if self._log.last else 0})
+
+    def _check_memory(self) -> None:
+        if self.is_restored:
+            raise InputError("this trustee was restored from a backup and has not caught up yet")
 
     def _board(self, body: bytes) -> Board:
         """The copy of the board that the message names, verified; ballots only once per process, since their files are
         compared with the hashes of the entries every time.
         """
+        self._check_memory()
         board, check = named_board(self.election, body, self._plan)
+        self._log.read(board)
         self._plan = check.plan
         return board
 
@@ -134,6 +161,7 @@ class Trustee(Role):
 
     def parts(self, body: bytes) -> bytes:
         """The parts, sealed to a trustee whose own commitment is on the board."""
+        self._check_memory()
         entry = check_proof(self.election, parse(body), "private")
         held = self.store("state").get(b"private")
         if held is None:

@@ -22,25 +22,14 @@ from safemargin.election.keys import new_seed
 from safemargin.election.manifests import TOTAL, Dimension
 from safemargin.election.receipts import DROPPED, Receipt
 from safemargin.election.wording import PersonError, shipped_texts
-from safemargin.ui import Html, element, joined, page_in, paragraphs, points, section
+from safemargin.ui import Html, element, joined, marked, page_in, paragraphs, points, section, style_of
 
 LOOPBACK = ("127.0.0.1", "localhost")
 ACTIONS = ("enrol", "recover", "prepare", "cast", "audit", "change", "check", "object")
 
 
-STYLE = """
-main { max-width: 46rem; }
-form p, form div { margin: .6rem 0; }
-input[type=text], select { display: block; font: inherit; width: 100%; max-width: 24rem; min-height: 2.75rem; }
-input[type=text] { padding: 0 .6rem; box-sizing: border-box; }
-input[type=radio], input[type=checkbox] { width: 1.4rem; height: 1.4rem; vertical-align: middle; }
-label { display: inline-block; padding: .5rem 0; }
-form p label { max-width: calc(100% - 2.5rem); vertical-align: middle; }
-button { font: inherit; min-height: 2.75rem; padding: .3rem 1.2rem; margin: .2rem 0; max-width: 100%; }
-#notice { border: 2px solid; border-radius: .4rem; padding: .6rem 1rem; }
-#sheet, #hash { overflow-wrap: anywhere; }
-textarea { width: 100%; box-sizing: border-box; }
-"""
+STEPS = ("enrol", "answer", "review", "cast")
+"""What a person does, one after the other."""
 Form = Mapping[str, list[str]]
 
 
@@ -70,13 +59,23 @@ class Page:
             return Response(status_code=404)
         election = self.desk.election
         known = paragraphs(self._text("protected"), self._text("not_protected"))
-        if self.desk.has_tokens:  # who begins reads it; after that it is in the way
-            known = element("details", element("summary", self._text("what")), known)
-        question = "" if self.desk.has_tokens else election.manifest.question
-        intro = joined([paragraphs(question, self._text("id", id=election.fingerprint)), known])
-        body = element("div", self._notice(), intro, *self._sections())
-        page = page_in(self.language, election.manifest.title, body, STYLE)
+        is_open = {} if self.desk.has_tokens else {"open": "open"}  # who begins reads it; after that it is in the way
+        known = element("details", element("summary", self._text("what")), known, **is_open)
+        asked = Html("") if self.desk.has_tokens else element("p", election.manifest.question, class_="lead")
+        intro = joined([asked, element("p", self._text("id", id=election.fingerprint), class_="id")])
+        body = element("div", self._steps(), self._notice(), intro, *self._sections(), known)
+        page = page_in(self.language, election.manifest.title, body, style_of("voter.css"))
         return HTMLResponse(page, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})
+
+    def _steps(self) -> Html:
+        """How far the person is: what is done, and what comes now."""
+        desk = self.desk
+        at = 0 if not desk.has_tokens else 2 if desk.prepared else 1 if not desk.has_cast or self.changing else 4
+        lines = []
+        for place, step in enumerate(STEPS):
+            given = {"class_": "done"} if place < at else {"aria_current": "step"} if place == at else {}
+            lines.append(element("li", self._text(step), **given))
+        return element("ol", *lines, class_="steps")
 
     def _notice(self) -> Html:
         """What was refused: readers of screens begin there."""
@@ -154,7 +153,7 @@ class Page:
             return [
                 section(self._text("review"), element("p", self._text("review_help"), role="status"), shown),
                 self._form("cast", self._button("cast")),
-                self._form("audit", self._button("audit")),
+                self._form("audit", self._button("audit", "plain")),
             ]
         if not desk.has_cast or self.changing:
             opened = []
@@ -170,7 +169,7 @@ class Page:
                 *opened,
                 section(self._text("answer"), self._ballot()),
             ]
-        forms = [self._form(name, self._button(name)) for name in ("check", "change")]
+        forms = [self._form(name, self._button(name, kind)) for name, kind in (("check", ""), ("change", "plain"))]
         if any(receipt.sentence in DROPPED for receipt in desk.receipts):
             forms.append(self._form("object", self._button("object")))
         return [self._state(), *forms, paragraphs(self._text("change_help"))]
@@ -189,21 +188,23 @@ class Page:
         chosen = self._choice("checkbox", "part", name, self._text("part", dimension=name), **_checked(counted))
         attested = self.desk.own.category(dimension)
         if attested is not None:
-            return element("div", chosen, element("p", self._text("attested", dimension=name, category=attested)))
+            said = element("p", self._text("attested", dimension=name, category=attested))
+            return element("div", chosen, said, class_="part")
         options = [element("option", self._text("pick"), value="")]  # nobody is in a group by doing nothing
         for category in dimension.categories:
             picked = {"selected": "selected"} if category in self.typed.get(f"category {name}", []) else {}
             options.append(element("option", category, value=category, **picked))
         identity = f"category-{name}".replace(" ", "-")
-        label = element("label", self._text("category", dimension=name), for_=identity)
-        return element("div", chosen, label, element("select", *options, name=f"category {name}", id=identity))
+        label = element("label", self._text("category", dimension=name), for_=identity, class_="of")
+        select = element("select", *options, name=f"category {name}", id=identity)
+        return element("div", chosen, label, select, class_="part")
 
     def _choice(self, kind: str, name: str, value: str, label: str, **more: str) -> Html:
         identity = f"{name}-{value}".replace(" ", "-")
         box = Html(
             str(element("input", type=kind, name=name, value=value, id=identity, **more)).removesuffix("</input>")
         )
-        return element("p", box, " ", element("label", label, for_=identity))
+        return element("p", box, " ", element("label", label, for_=identity), class_="choice")
 
     def _field(self, name: str, prefix: str = "") -> Html:
         identity = f"{prefix}{name}"
@@ -212,8 +213,8 @@ class Page:
         label = element("label", self._text(name), for_=identity)
         return element("p", label, " ", Html(str(box).removesuffix("</input>")))
 
-    def _button(self, name: str) -> Html:
-        return element("button", self._text(name), type="submit")
+    def _button(self, name: str, kind: str = "") -> Html:
+        return element("button", self._text(name), type="submit", **({"class_": kind} if kind else {}))
 
     def _form(self, name: str, *content: object) -> Html:
         return element("form", *content, method="post", action=f"/{self.secret}/{name}")
@@ -225,15 +226,18 @@ class Page:
         return receipt.worded(self.texts, self._name(receipt.dimension))
 
     def _state(self) -> Html:
-        lines = []
+        lines: list[Html] = []
         receipts = {receipt.dimension: receipt for receipt in self.desk.receipts}
         for name, token in self.desk.own.state["tokens"].items():
             if name in receipts:
-                lines.append(self._line(receipts[name]))
+                receipt = receipts[name]
+                lines.append(marked("unsound" if receipt.sentence in DROPPED else "sound", self._line(receipt)))
             elif "ballot" in token:
-                lines.append(self._text("sent" if "receipt" in token else "waiting", name=self._name(name)))
+                is_sent = "receipt" in token
+                words = self._text("sent" if is_sent else "waiting", name=self._name(name))
+                lines.append(marked("sound" if is_sent else "partly", words))
             else:
-                lines.append(self._text("unsent", name=self._name(name)))
+                lines.append(marked("open", self._text("unsent", name=self._name(name))))
         return element("div", joined([points(lines)]), role="status", id="state")
 
 

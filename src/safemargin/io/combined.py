@@ -106,8 +106,11 @@ def node_groups(hierarchy: Hierarchy) -> tuple[Group, ...]:
 def is_combined(sheet: Sheet) -> bool:
     """Whether a file looks like a table with its margins."""
     names = set(sheet.columns)
-    if "sdcStatus" in names or "suppressed" in names or {"freq", "cost", "status"} <= names:
+    if "sdcStatus" in names or {"freq", "cost", "status"} <= names:
         return True
+    if "suppressed" in names:  # as tools write it; another program may say `yes`, and call its counts anything
+        said = {text.strip() for text in sheet.columns["suppressed"]}
+        return count_column(tuple(sheet.columns)) is not None and said <= set().union(*WORDS["suppressed"])
     texts = (sheet.columns[name] for name in names - {"count", "status"})
     said = {text.strip() for text in sheet.columns.get("status", ())}
     if not said & (UNSAFE | SAFE | {"suppressed", "exact", "merged", "noised"}) - {""}:

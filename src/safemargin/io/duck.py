@@ -7,7 +7,7 @@ import glob
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ FEW_LABELS = 250
 LIBRARIES = 256 * 2**20
 """Bytes that Python and its libraries take before the first row."""
 HELD = "held"  # the name of data in memory inside the database
+
+
+SURVEYED: dict[object, Survey] = {}
+"""First looks at files as they were when they were opened; the latest few are kept."""
+MOST_SURVEYED = 4
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,30 @@ class DuckSource:
             table[:, column] = counted_rows[key]
         return Profiles(columns, labels, table, counts).with_same_labels(values)
 
+    def counted(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How often each value of each column occurs, for columns of few values: one scan for all of them."""
+        check_columns(self.path, self.fields, columns)
+        if not columns:
+            return {}
+        found: dict[str, dict[str, int]] = {name: {} for name in columns}
+        with self.connected() as database:
+            for place, value, number in database.execute(self._values_query(columns)).fetchall():
+                found[columns[place]][value] = found[columns[place]].get(value, 0) + number
+        return found
+
     def survey(self) -> Survey:
-        """A first look at every column."""
+        """A first look at every column; taken again only where the file changed."""
+        key = (self.scan, tuple(self.fields.items()), self.stamps)
+        if self.held is not None or not self.stamps:
+            return self._surveyed()
+        if key not in SURVEYED:
+            found = self._surveyed()
+            while len(SURVEYED) >= MOST_SURVEYED:
+                SURVEYED.pop(next(iter(SURVEYED)), None)
+            SURVEYED[key] = found
+        return SURVEYED[key]
+
+    def _surveyed(self) -> Survey:
         shown = ", ".join(_as_text(field) for field in self.fields.values())
         with self.connected() as database:
             # The whole file, not the first rows, so that `distinct` is exact.
@@ -118,14 +145,19 @@ class DuckSource:
 
     def _distinct_query(self) -> str:
         """Distinct values by the place of the column, in one scan and without a set of strings for each column."""
-        keys = [f"k{column}" for column in range(len(self.fields))]
-        fields = ", ".join(f"{field} as {key}" for key, field in zip(keys, self.fields.values(), strict=True))
+        return f"select place, count(value) from ({self._values_query(list(self.fields), nulls=True)}) group by place"
+
+    def _values_query(self, columns: Sequence[str], nulls: bool = False) -> str:
+        """Every value of these columns with its place and how often it occurs; what is empty is empty, or null."""
+        keys = [f"k{column}" for column in range(len(columns))]
+        given = [self.fields[name] if nulls else _as_text(self.fields[name]) for name in columns]
+        fields = ", ".join(f"{field} as {key}" for key, field in zip(keys, given, strict=True))
         which = " ".join(f"when grouping({key}) = 0 then {column}" for column, key in enumerate(keys))
         value = ", ".join(f"{key}::varchar" for key in keys)
         sets = ", ".join(f"({key})" for key in keys)
         return (
-            f"select place, count(value) from (select case {which} end as place, coalesce({value}) as value "
-            f"from (select {fields} from {self.scan}) group by grouping sets ({sets})) group by place"
+            f"select case {which} end as place, coalesce({value}) as value, sum(n)::bigint as n "
+            f"from (select {fields}, {self.rows} as n from {self.scan}) group by grouping sets ({sets})"
         )
 
 
@@ -222,11 +254,19 @@ def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, key: str) -> tup
     return tuple(database.execute(f"select enum_range(null::{key}_labels)").fetchall()[0][0])
 
 
+def is_file_of(path: Path, name: str) -> bool:
+    """Whether a message about a path is about this file."""
+    return str(path) == name
+
+
 def _explained(path: Path, message: str, is_file: bool) -> str:
     """One line from a message of DuckDB, without the record that it quotes."""
     if is_file and ("utf-8" in message.lower() or "unicode" in message.lower()):
         check_encoding(path)
     line = re.search(r"CSV Error on Line: (\d+)", message)
+    named = re.search(r"^  file = (.*)$", message, re.MULTILINE)
+    if line and named and not is_file_of(path, named[1]):  # one of several
+        return f"{Path(named[1]).name}: {_explained(Path(named[1]), message, is_file)}"
     fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if line and fields:
         return f"line {line[1]}: has {fields[2]} fields, the header has {fields[1]}"
@@ -243,12 +283,26 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
 
 def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
-    stamps = stamped([path])
-    names, delimiter, above = csv_header(path)
+    return _csv(path, (path,))
+
+
+def open_csv_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
+    """CSV files as one table: all must have the same columns in the same order, separated alike."""
+    first = csv_header(parts[0])
+    for other in parts[1:]:
+        if csv_header(other) != first:
+            raise InputError(f"{other}: has other columns than {parts[0].name}; one table has the same in every file")
+    return replace(_csv(path, parts), parts=parts)
+
+
+def _csv(path: Path, parts: Sequence[Path]) -> DuckSource:
+    stamps = stamped(parts)
+    names, delimiter, above = csv_header(parts[0])
     # Columns go by number: DuckDB does not distinguish `A` from `a`.
     types = ", ".join(f"c{column}: 'VARCHAR'" for column in range(len(names)))
+    files = ", ".join(literal(glob.escape(str(part))) for part in parts)
     scan = (
-        f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "
+        f"read_csv([{files}], columns={{{types}}}, auto_detect=false, header=true, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
         f"hive_partitioning=false, skip={above})"
     )
@@ -273,7 +327,7 @@ def open_parquet(path: Path, table: str | None = None) -> DuckSource:
 def open_parts(path: Path, parts: tuple[Path, ...]) -> DuckSource:
     """Parquet files as one table, whose columns must agree; `year=2024` in the name of a folder is a column, too."""
     if not parts:
-        raise InputError(f"{path}: there is no Parquet file in it, or none with such a name")
+        raise InputError(f"{path}: there is no Parquet or CSV file in it, or none with such a name")
     return _parquet(path, parts, partitioned=any("=" in part.name for file in parts for part in file.parents))
 
 

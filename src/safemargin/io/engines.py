@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet, open_parts
+from safemargin.io.duck import DuckSource, open_csv, open_csv_parts, open_json, open_memory, open_parquet, open_parts
 from safemargin.io.files import require_file, suffix
 from safemargin.io.office import open_encoded, open_excel, open_px, open_spss, open_stata, sheet_names
 from safemargin.io.places import Address, is_address
@@ -84,8 +84,9 @@ def open_source(path: Path, table: str | None = None, encoding: str | None = Non
     """The table in a file, by the engine for its ending; `encoding` is that of a CSV file that is not UTF-8."""
     if (parts := parts_of(path)) is not None:
         if table is not None or encoding is not None:
-            raise InputError(f"{path}: Parquet files have no data.table and no data.encoding; remove it")
-        return open_parts(path, parts)
+            raise InputError(f"{path}: several files have no data.table and no data.encoding; remove it")
+        is_csv = bool(parts) and suffix(parts[0]) in CSV
+        return open_csv_parts(path, parts) if is_csv else open_parts(path, parts)
     require_file(path)
     engine = ENGINES.get(suffix(path))
     if engine is None:
@@ -101,16 +102,29 @@ def open_source(path: Path, table: str | None = None, encoding: str | None = Non
     return engine(path, table)
 
 
+CSV = (".csv", ".tsv")
+
+
 def parts_of(path: Path) -> tuple[Path, ...] | None:
-    """The Parquet files of a folder, or of a pattern such as `votes/*.parquet`; none where it names one file."""
+    """The Parquet or CSV files of a folder, or of a pattern such as `votes/*.csv`; none where it names one file.
+
+    A pattern that no shell expanded arrives here as it was typed. Hidden files are no part of a folder. A folder of
+    both kinds is refused: whichever was read, rows would be missing.
+    """
     try:
         if path.is_dir() and suffix(path) not in ENGINES:
-            return tuple(sorted(path.rglob("*.parquet")))
-        if path.exists() or not glob.has_magic(str(path)):
+            named = [file for file in path.rglob("*") if not file.name.startswith(".") and file.is_file()]
+        elif path.exists() or not glob.has_magic(str(path)):
             return None
+        else:
+            named = [Path(name) for name in glob.glob(str(path), recursive=True)]
     except (OSError, ValueError):  # a name that no file can have: the message comes when it is opened
         return None
-    return tuple(sorted(Path(name) for name in glob.glob(str(path), recursive=True) if name.endswith(".parquet")))
+    parquet = tuple(sorted(file for file in named if suffix(file) == ".parquet"))
+    lists = tuple(sorted(file for file in named if suffix(file) in CSV))
+    if parquet and lists:
+        raise InputError(f"{path}: holds Parquet and CSV files; name one kind with a pattern, such as *.csv")
+    return parquet or lists
 
 
 def tables_in(path: Path) -> tuple[str, ...]:

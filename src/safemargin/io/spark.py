@@ -132,6 +132,8 @@ class SparkSource:
 
 def open_spark(path: Path, parts: tuple[Path, ...] | None, master: str | None = None) -> SparkSource:
     """A CSV or Parquet file, or the Parquet files in `parts`, that every worker of the cluster can read."""
+    if parts and suffix(parts[0]) != ".parquet":
+        raise InputError(f"{path}: Spark reads folders of Parquet files; name one CSV file, or use engine = 'duckdb'")
     if parts is not None and not parts:
         raise InputError(f"{path}: there is no Parquet file in it, or none with such a name")
     for file in parts or (path,):

@@ -1,14 +1,16 @@
 """The witnesses that auditors get with a release: those of its proof, and moves that show every other count."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from safemargin import checker
-from safemargin.bounds import System, WitnessCoverage, build_system, further_tables
-from safemargin.core import IntArray, Onlooker, Publication, Table, merged_margin, row_keys
+from safemargin.bounds import WitnessCoverage, build_system, further_tables
+from safemargin.core import Onlooker, Publication, Table, merged_margin
+from safemargin.release.decide.beyond import range_table
 from safemargin.release.decide.possible_tables import only_table
 from safemargin.release.plan import Plan
 from safemargin.release.project import Project
@@ -24,6 +26,7 @@ from safemargin.release.witnesses import (
     changes_between,
     in_order,
     listed_tables,
+    rows_in,
 )
 
 
@@ -61,7 +64,9 @@ def carried_by(
         tables = listed_tables(same or only_table(system), system, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.shared_sums)
+    carried = WitnessBundle(
+        table.schema, project.protect, project.wanted, held, tables, plan.shared_sums, beyond=plan.beyond
+    )
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
@@ -71,6 +76,7 @@ def _completed(
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
     parts = [merged_margin(first, axis, groups) for axis, groups in carried.shared_sums]
+    parts += [range_table(each, carried.schema) for each in carried.beyond]
     system = build_system((*publication.tables, *parts), onlooker)
     (question,) = fields["questions"]
     secrets = [
@@ -85,7 +91,7 @@ def _completed(
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
     shown = WitnessCoverage(system, publication.tables, sets, secrets, plan.target)
-    order = _rows_in(carried, system)
+    order = rows_in(carried.schema, carried.roll.codes, system)
     tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):
@@ -94,21 +100,4 @@ def _completed(
         moves.append((start, changes_between(carried.tables[start].counts, listed)))
     if shown.count_missing():
         return NOT_FOUND
-    return WitnessBundle(
-        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.shared_sums, tuple(moves)
-    )
-
-
-def _rows_in(carried: WitnessBundle, system: System) -> IntArray:
-    """The row of the roll of every profile of a system."""
-    axes = [carried.schema.axes[carried.schema.names.index(name)] for name in system.axes]
-    columns = [carried.schema.names.index(name) for name in system.axes]
-    codes = [
-        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
-        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
-    ]
-    sizes = [len(axis.categories) for axis in axes]
-    rows = row_keys(carried.roll.codes[:, columns], sizes)
-    order = np.argsort(rows)
-    places: IntArray = order[np.searchsorted(rows[order], row_keys(np.stack(codes, axis=1), sizes))]
-    return places
+    return replace(carried, moves=tuple(moves))

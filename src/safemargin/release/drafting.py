@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from safemargin.audit.rerun import Rerun
+from safemargin.bounds import build_system
 from safemargin.core import (
     IntArray,
     Onlooker,
     Progress,
+    Publication,
     PublishedTable,
     Table,
     Tally,
@@ -28,6 +30,8 @@ from safemargin.release.posterior import with_posterior
 from safemargin.release.publish import publish, roll_file
 from safemargin.release.recording import floor_notes, held_to_earlier, inconsistency_notes
 from safemargin.release.report.exposed import asked_cells, exposed
+from safemargin.release.rule.split import slack_of
+from safemargin.release.witnesses import witnesses_in
 from safemargin.voting.result import result_document, result_privacy, result_section
 
 
@@ -53,6 +57,7 @@ def draft_of(
         plan = maximise(plan, table, project.wanted, onlookers, protect=project.protect, progress=progress)
     progress("attacking")
     plan, publication = with_posterior(plan, publish(plan, table), table, onlookers)
+    publication = with_witnesses(publication, plan, table, onlookers[0])
     # Where witnesses show that the rule publishes the same for other answers, running it on every possible table, which
     # only small populations have few of, adds nothing; where they do not, it is the only evidence.
     is_open = backwards and plan.certificate.rule != "rerun"
@@ -65,6 +70,7 @@ def draft_of(
         again = publish(plan, table)
         again = replace(again, tables=tuple(drawn.get(each.axes, each) for each in again.tables))
         plan, publication = with_posterior(plan, again, table, onlookers)
+        publication = with_witnesses(publication, plan, table, onlookers[0])
         findings = attack_release(publication, inputs, rerun, sharp)
     if inputs.book is not None and inputs.book.weaker:
         plan = held_to_earlier(plan, publication, table, onlookers, inputs.book)
@@ -90,6 +96,17 @@ def draft_of(
         roll=roll_file(table) if backwards else b"",
         evidence=explain(plan, publication, table, facts) if plan.rejected and backwards else Evidence(),
     )
+
+
+def with_witnesses(publication: Publication, plan: Plan, table: Table, onlooker: Onlooker) -> Publication:
+    """The same with the tables of the proof in the order of what is published, so that attacks need not search for any.
+
+    Nothing is believed of them: whoever attacks adds them up.
+    """
+    if not plan.tables or slack_of(table):
+        return publication
+    found = witnesses_in(plan.tables, table.schema, build_system(publication.tables, onlooker))
+    return replace(publication, witness=found) if found else publication
 
 
 def rule_of(

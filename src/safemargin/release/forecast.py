@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from safemargin.core import (
     Generator,
@@ -37,125 +36,22 @@ from safemargin.core import (
     one_thread,
     onlooker_with_roll,
 )
-from safemargin.release.decide.decide import decide, rule_for
+from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.inputs import Inputs, project_of, tabulate
 from safemargin.release.plan import Action, MarginDecision, Plan
 from safemargin.release.population import CountedPopulation, Model
 from safemargin.release.project import Project
 from safemargin.release.read_roll import options_of, read_population
-from safemargin.release.report.forecast import forecast_report
-from safemargin.ui import SCHEMA, Document, Report, Result, percent
+from safemargin.release.report.forecast import Certain, Chance, Forecast
+from safemargin.release.rule.make import rule_for
+from safemargin.ui import percent
 
 STATES = ("exact", "merged", "lost")
 MOST_DRAWS, LEAST_DRAWS = 200, 10
 WORK = 400_000
 """Counts (profiles x options x axes) that all draws together may hold: 200 draws of 100 profiles with 5 options by 4
 axes. On 500,000 voters by four axes a draw takes as long as a release, so there are ten."""
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class Certain:
-    """What the roll alone settles, by axis: groups that are merged for their size, and suppressed; omitted axes."""
-
-    merged: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    suppressed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    lost: tuple[str, ...] = ()
-
-    def to_json(self) -> Document:
-        """As a part of the document."""
-        merged = {axis: list(groups) for axis, groups in self.merged.items()}
-        suppressed = {axis: list(groups) for axis, groups in self.suppressed.items()}
-        return {"merged": merged, "suppressed": suppressed, "lost": list(self.lost)}
-
-
-@dataclass(frozen=True)
-class Chance:
-    """In how many of `draws` something happened."""
-
-    times: int
-    draws: int
-
-    @property
-    def share(self) -> float:
-        """The share of draws."""
-        return self.times / self.draws if self.draws else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The Clopper-Pearson interval of its probability.
-
-        >>> [round(end, 3) for end in Chance(0, 100).interval], [round(end, 3) for end in Chance(93, 100).interval]
-        ([0.0, 0.036], [0.861, 0.971])
-        """
-        x, n, tail = self.times, self.draws, (1 - CONFIDENCE) / 2
-        low = float(betaincinv(x, n - x + 1, tail)) if x else 0.0
-        high = float(betaincinv(x + 1, n - x, 1 - tail)) if x < n else 1.0
-        return low, high
-
-
-@dataclass(frozen=True)
-class Forecast(Result):
-    """What a release of a project will keep: certain losses, and probabilities from drawn answers."""
-
-    title: str
-    people: int
-    target: Target
-    assumed: str
-    draws: int
-    certain: Certain
-    tables: Mapping[str, Mapping[str, Chance]] = field(hash=False)
-    """By table: in how many draws it is exact, merged, lost."""
-    groups: Mapping[str, Mapping[str, Chance]] = field(hash=False)
-    """By axis and category: in how many draws it is published by itself and unchanged."""
-    sizes: Mapping[str, Mapping[str, int]] = field(hash=False)
-    published: Chance = Chance(0, 0)
-    """In how many draws any table is published beside the total."""
-    people_exact: float = 0.0
-    people_exact_spread: tuple[float, float] = (0.0, 0.0)
-    """The 5th and the 95th of 100 draws, ordered by the share of people in exact groups."""
-    notes: tuple[str, ...] = ()
-
-    def to_json(self) -> Document:
-        """The document of `forecast --json`."""
-        tables = {name: {s: chance.share for s, chance in states.items()} for name, states in self.tables.items()}
-        ends = {
-            name: {s: list(chance.interval) for s, chance in states.items()} for name, states in self.tables.items()
-        }
-        groups = {axis: {name: c.share for name, c in listed.items()} for axis, listed in self.groups.items()}
-        return {
-            "schema": SCHEMA,
-            "people": self.people,
-            "assumed": self.assumed,
-            "draws": self.draws,
-            "confidence": CONFIDENCE,
-            "certain": self.certain.to_json(),
-            "tables": tables,
-            "intervals": ends,
-            "groups": groups,
-            "people_exact": self.people_exact,
-            "people_exact_spread": list(self.people_exact_spread),
-            "published": {"share": self.published.share, "interval": list(self.published.interval)},
-            "notes": list(self.notes),
-        }
-
-    def to_report(self) -> Report:
-        """The forecast on a page or in a terminal."""
-        return forecast_report(self)
-
-    @property
-    def sentence(self) -> str:
-        """The forecast in one sentence."""
-        if not self.draws:
-            return "Nothing was drawn: only what the roll settles is known."
-        lost = [name for name, states in self.tables.items() if states["lost"].share > 0.5]
-        kept = f"{percent(self.people_exact)} of the people will be in exact groups, on average"
-        if not self.published.times:
-            return "In no draw could any table be published beside the total."
-        if lost:
-            return f"{kept}; {', '.join(lost)} will probably be lost."
-        return f"{kept}."
 
 
 def draws_within(population: CountedPopulation, axes: int, work: int = WORK) -> int:

@@ -33,6 +33,8 @@ IDENTIFIER_WORDS = {
     *("id", "ids", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid", "rownames", "rowname", "index"),
     *("serial", "respondent", "identifier", "barcode", "token", "account"),
 }
+ROW_WORDS = {"rownames", "rowname", "index", "unnamed"}
+"""Names that programs give to the number of a row when they write a table."""
 CONTEST_WORDS = {"contest", "district", "election", "item", "measure", "office", "question", "race", "seat"}
 SCALE_WORDS = {"age", "ages", "year", "years", "grade", "score", "rating", "decile", "quintile", "band"}
 
@@ -298,6 +300,7 @@ def _oddity(survey: Survey, name: str) -> str | None:
     mostly = distinct > max(survey.rows / 2, FEWEST_VALUES)
     named = bool(words(name) & IDENTIFIER_WORDS) and distinct > FEWEST_VALUES
     named |= any(_IDENTIFIER.fullmatch(word) for word in words(name)) and distinct > MANY_VALUES
+    named |= bool(words(name) & ROW_WORDS) and distinct == survey.rows and _is_running(examples)
     numeric = _is_numeric(examples)
     if not numeric and examples and sum(map(len, examples)) >= LONG_TEXT * len(examples):
         return "holds free text"

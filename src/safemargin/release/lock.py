@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import Progress, SafemarginError, no_progress
-from safemargin.release.forecast import Forecast, forecast
+from safemargin.release.forecast import forecast
 from safemargin.release.ledger.locks import Lock, lock_limits, read_forecast, record_forecast
 from safemargin.release.project import Project
+from safemargin.release.report.forecast import Forecast
 
 KEPT = ("certain", "tables", "people_exact", "published", "draws", "assumed", "waves")
 """Parts of the document of a forecast that the ledger keeps."""

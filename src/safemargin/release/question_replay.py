@@ -24,20 +24,16 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
+from safemargin.release.decide.beyond import is_beyond
 from safemargin.release.decide.decide import search
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.possible_tables import votes_by_axis
-from safemargin.release.decide.shared_groups import (
-    CommonCandidate,
-    CommonRule,
-    common_rule,
-    decide_common,
-    search_common,
-)
+from safemargin.release.decide.shared_groups import decide_common, search_common
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
 from safemargin.release.question_witnesses import CarriedQuestions, carried_questions_in
 from safemargin.release.replay import led_elsewhere, rerun_failures
+from safemargin.release.rule.questions import CommonCandidate, CommonRule, common_rule
 
 Printed = Sequence[Sequence[PublishedTable]]
 """The tables of every question as a reader has them."""
@@ -164,6 +160,8 @@ def _unexplained(rule: CommonRule, candidate: CommonCandidate, carried: CarriedQ
                 explained |= set(block.groups) <= set(fixed) or any(
                     part.whole in fixed and not own.regular(part.whole, mine.limits.strict) for part in block.children
                 )
+                ranges = [each for each in carried.each[question].beyond if each.axis == name]
+                explained |= is_beyond(own, block, ranges, mine.limits)
             if not explained and cover is not None:
                 return f"{cover.split.axis.name} {label(block.whole, cover.split.axis.categories)}"
     return ""

@@ -31,7 +31,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io import hash_bytes, json_bytes
-from safemargin.release.plan import Wanted
+from safemargin.release.plan import SumRange, Wanted
 
 RULE = "rule.json"
 FACTS = "an onlooker holds facts, which the witnesses would disclose to others"
@@ -60,6 +60,8 @@ class WitnessBundle:
     shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
     moves: tuple[tuple[int, Changes], ...] = ()
+    beyond: tuple[SumRange, ...] = ()
+    """Counts beyond a strict limit that all tables have: whatever has such counts leads to the release."""
 
     def files(self) -> dict[str, bytes]:
         """Roll, witnesses and rule as files; tables have the rows of the roll."""
@@ -79,7 +81,18 @@ class WitnessBundle:
             "fixed": [
                 {"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.shared_sums
             ],
+            **({"beyond": [_stated_range(each) for each in self.beyond]} if self.beyond else {}),
         }
+
+
+def _stated_range(each: SumRange) -> dict[str, Any]:
+    return {
+        "axis": each.axis,
+        "group": sorted(each.group),
+        "option": each.option,
+        "least": each.least,
+        "most": each.most,
+    }
 
 
 class Auditable(Protocol):
@@ -182,7 +195,11 @@ def carried_of(schema: Schema, held: Mapping[str, Any], roll: Tally, rule: Mappi
     tables = tuple(Tally(schema.names, roll.codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
     wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
     parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
-    return WitnessBundle(schema, str(rule["protect"]), wanted, roll, tables, parts)
+    beyond = tuple(
+        SumRange(str(each["axis"]), frozenset(each["group"]), *(int(each[key]) for key in ("option", "least", "most")))
+        for each in held.get("beyond", ())
+    )
+    return WitnessBundle(schema, str(rule["protect"]), wanted, roll, tables, parts, beyond=beyond)
 
 
 def axis_of(stated: Mapping[str, Any]) -> Axis:
@@ -202,6 +219,33 @@ def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:
     """A tally with its rows in the order of the categories."""
     order = np.argsort(row_keys(codes, [len(axis.categories) for axis in schema.axes]))
     return Tally(schema.names, frozen(codes[order], codes.shape[1]), frozen(counts[order], counts.shape[1]))
+
+
+def rows_in(schema: Schema, codes: IntArray, system: System) -> IntArray:
+    """The row of every profile of a system, where `codes` are those of profiles over all axes of a schema."""
+    axes = [schema.axes[schema.names.index(name)] for name in system.axes]
+    columns = [schema.names.index(name) for name in system.axes]
+    profiles = [
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
+        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
+    ]
+    sizes = [len(axis.categories) for axis in axes]
+    rows, wanted = row_keys(codes[:, columns], sizes), row_keys(np.stack(profiles, axis=1), sizes)
+    order = np.argsort(rows)
+    places: IntArray = order[np.searchsorted(rows[order], wanted).clip(max=len(rows) - 1)]
+    return places
+
+
+def witnesses_in(tables: Sequence[Tally], schema: Schema, system: System) -> tuple[IntArray, ...]:
+    """Tables over all axes of a schema as tables of a system, those that it admits; others say nothing about it.
+
+    A proof may rest on a system with more facts, whose profiles stand in another order.
+    """
+    if not tables or set(system.axes) != set(schema.names) or len(tables[0].codes) != len(system.codes):
+        return ()
+    order = rows_in(schema, tables[0].codes, system)
+    found = (table.counts[order][:, : system.n_free_options].ravel() for table in tables)
+    return tuple(counts for counts in found if counts.shape == system.low.shape and system.admits(counts))
 
 
 def listed_tables(tables: Sequence[IntArray], system: System, schema: Schema) -> tuple[Tally, ...]:

@@ -8,6 +8,11 @@ The certificate lists the counts of the suppressed cells and changes. Here is ch
    tau apart, for the public and for every coalition of insiders; with `protect`, each primary count can be that large.
 
 What files cannot show is listed as unchecked: which areas add up to which, the lower bound, what was known before.
+
+Invariants
+    * Nothing of the search is used: sums, labels and gaps are read from the files again (`PrintedTables`).
+    * A document that is wrong in form raises `InputError`; one that is wrong in fact gives failures. Both are no pass.
+    * Sums that the certificate drops would widen every range, so each label must be part of a sum (`_misstated`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds import Verification
-from safemargin.core import InputError, IntArray, Lattice
+from safemargin.core import BoolArray, InputError, IntArray, Lattice
 from safemargin.history.contents import GAP
+from safemargin.suppress.fewest import FewestCells
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import PUBLIC, MoveStore, PatternMoves, View
 from safemargin.suppress.pattern import Cell, PatternCertificate
@@ -52,7 +58,8 @@ class PrintedTables:
         self.id_of = {tuple(row): cell_id for cell_id, row in enumerate(self.nodes.tolist())}
         self.labels = [{label: node for node, label in enumerate(tree.labels)} for tree in self.trees]
         self.counts = np.zeros(len(self.nodes), dtype=np.int64)
-        self.printed, self.gaps, self.new_gaps = (np.zeros(len(self.nodes), dtype=bool) for _ in range(3))
+        no = np.zeros(len(self.nodes), dtype=bool)
+        self.printed, self.gaps, self.new_gaps, self.old_gaps, self.printed_before = (no.copy() for _ in range(5))
         self.failures: list[str] = []
         for index, ((name, path), ids) in enumerate(zip(files.items(), self.cell_ids, strict=True)):
             printed = read_earlier(path, {}, trees=self.axes[index]).counts.ravel()
@@ -62,6 +69,8 @@ class PrintedTables:
                 self.failures.append(f"{name}: prints other counts than the files before it")
             self.counts[cells], self.printed[cells], self.gaps[gaps] = values, True, True
             self.new_gaps[gaps] |= index < self.new
+            self.old_gaps[gaps] |= index >= self.new
+            self.printed_before[cells] |= index >= self.new
 
     def find(self, cell: Cell) -> int:
         """The id of a cell by its labels."""
@@ -69,7 +78,9 @@ class PrintedTables:
         return self.id_of[tuple(nodes)]
 
     def linked(self, counts: IntArray, people: IntArray, only_new: bool = False) -> LinkedTables:
-        """The tables with all counts filled in."""
+        """The tables with all counts filled in, for the sums that they must satisfy; `only_new` omits those published
+        before.
+        """
         tables = tuple(
             Lattice(trees, counts[ids].reshape([len(tree.labels) for tree in trees]))
             for trees, ids in zip(self.axes, self.cell_ids, strict=True)
@@ -81,6 +92,10 @@ class PrintedTables:
 
 
 def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verification:
+    """The verification of a certificate against its files: the steps of the module, each failure in words.
+
+    Coalitions are those of the stated counts: who is in a cell with whom follows from the tables alone.
+    """
     failures, size = [*tables.failures, *_misstated(certificate, tables)], len(tables.nodes)
     known_before = np.zeros(size, dtype=bool)
     known_before[[tables.find(cell) for cell in certificate.known_before]] = True
@@ -105,7 +120,9 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         claimed = np.flatnonzero(gaps & ~known_before)
         failures += _too_close(claimed, moves, insiders, certificate.tau)
         failures += _too_small(certificate, np.flatnonzero(tables.new_gaps), moves)
-    unchecked = ["the lower bound on the number of cells", *_believed(certificate)]
+    unchecked = _believed(certificate)
+    if not failures:
+        unchecked = [*_bounded(certificate, tables, counts[:size], known_before), *unchecked]
     if not failures:
         in_range = np.array([tables.find(cell) for cell in certificate.known_in_range], dtype=np.int64)
         unchecked += _unshown(certificate, np.setdiff1d(np.flatnonzero(tables.new_gaps), in_range), moves)
@@ -121,6 +138,50 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         failures=tuple(failures),
         unchecked=tuple(unchecked),
     )
+
+
+def _bounded(
+    certificate: PatternCertificate, tables: PrintedTables, counts: IntArray, known_before: BoolArray
+) -> list[str]:
+    """What of the lower bound on the number of cells its proof does not show.
+
+    Nothing if the proof in the document (`FewestCells`) shows the bound, or if no bound is stated; a line for
+    `unchecked` otherwise. A bound above what is suppressed, a proof of another form, or one that keeps a suppressed
+    cell is an error.
+    """
+    new = np.zeros(len(counts), dtype=bool)
+    new[np.concatenate(tables.cell_ids[: tables.new])] = True
+    least, most = certificate.primary
+    primary = tables.new_gaps & (counts >= least) & (counts <= most)
+    forced = primary | (tables.new_gaps & tables.old_gaps)
+    bound, document = certificate.lower_bound, certificate.fewest
+    if bound > tables.new_gaps.sum():
+        raise ValueError("lower_bound: is more than the cells that are suppressed")
+    if document is None:
+        return ["the lower bound on the number of cells"] if bound else []
+    if set(document) != {"kept", "proofs", "tree"} or any(
+        set(proof) != {"cell", "cells", "sides"} for proof in document["proofs"]
+    ):
+        raise ValueError("fewest: is of another form")
+    kept = np.array(document["kept"], dtype=object)
+    if any(type(cell) is not int or cell < 0 for cell in kept) or not all(
+        new[cell] and not tables.gaps[cell] for cell in kept
+    ):
+        raise ValueError("fewest: a cell that is kept is suppressed, or in no new table")
+    fixed = tables.printed_before | known_before | (tables.printed & (counts == 0))
+    fixed[[0, *kept.tolist()]] = True
+    cells = FewestCells(
+        equations=tables.linked(counts, np.zeros((0, len(tables.trees)), dtype=np.int64)).equations,
+        fixed=fixed,
+        forced=forced,
+        free=new & ~fixed & ~forced,
+        claimed=tables.gaps & ~fixed,
+        room=counts - (tables.gaps | tables.printed),
+        rise=np.where(primary, (certificate.protect or 0) - counts, 0),
+        tau=certificate.tau,
+    )
+    shown = cells.shown(document)
+    return [f"the lower bound on the number of cells: the proof shows {shown:,}"] if shown < bound else []
 
 
 def _misstated(certificate: PatternCertificate, tables: PrintedTables) -> list[str]:
@@ -192,7 +253,11 @@ def _adds_up(linked: LinkedTables, minimum: IntArray, moves: PatternMoves) -> bo
 
 
 def _too_close(claimed: IntArray, moves: PatternMoves, insiders: Sequence[View], tau: int) -> list[str]:
-    """Whether an onlooker can infer a suppressed count to within `tau`."""
+    """Whether an onlooker can infer a suppressed count to within `tau`: the public first, then every coalition of
+    insiders.
+
+    A coalition knows its own cells, so moves that change these are impossible for it (`PatternMoves.ranges`).
+    """
     for view in (PUBLIC, *insiders):
         up, down = moves.ranges(view)
         cells = np.setdiff1d(claimed, view.known)

@@ -1,4 +1,13 @@
-"""The tables of a pattern as coloured tables, with primary and secondary gaps: for the office, not for the public."""
+"""The tables of a pattern as coloured tables, with primary and secondary gaps: for the office, not for the public.
+
+Objects
+    kind        of a gap: primary (its count is small) or secondary (it covers others); printed cells have none
+    move        a change that leads to another table with the same printed counts (`moves.py`)
+    note        per gap two such tables: one with its lowest count among the moves, one with its highest
+
+The colours would disclose which gaps are primary, so these tables are never in what is published. A note says what
+nobody can exclude, not what the true count is, though the office's own page may print that as its price.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -49,7 +58,10 @@ def _crossed(name: str, table: Lattice, given: Sequence[CountCell], notes: dict[
 
 
 def _cells(table: Lattice) -> tuple[list[Cell], list[set[str]]]:
-    """Every cell by its labels, in the order of the array, and the axes that it is summed over."""
+    """Every cell by its labels, in the order of the array, and the axes that it is summed over.
+
+    A node 0 with splits is the sum over its axis; an axis of one node only is never summed over.
+    """
     cells, summed = [], []
     for codes in product(*(range(len(tree.labels)) for tree in table.trees)):
         pairs = list(zip(table.trees, codes, strict=True))

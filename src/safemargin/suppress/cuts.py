@@ -37,7 +37,7 @@ Example
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -60,20 +60,24 @@ class Bound:
     """`coefficients . room` of some suppressed `cells` is below `amount * scale`: one direction of a cut's proof.
 
     These are s[j] times a common denominator, `scale`, of the multipliers: integers, so that addition verifies them,
-    and the same proof can be tried in another table, where only the room differs.
+    and the same proof can be tried in another table, where only the room differs. `rows` are the sums that it adds up,
+    `multipliers` how often, times `scale`.
     """
 
     cells: IntArray
     coefficients: IntArray
     scale: int
     amount: int
+    rows: IntArray
+    multipliers: IntArray
 
 
 @dataclass(frozen=True)
 class Cut:
     """Unless one of `cells` is suppressed, `cell` cannot change enough (`rise` 0), or cannot rise by `rise`.
 
-    It holds for an onlooker with this view. `proof` says which counts it rests on; None if on all of one table.
+    It holds for an onlooker with this view. `proof` says which counts it rests on; None if on all of one table. The cut
+    of a sum with a single gap has no proof but the sum: `row`.
     """
 
     cell: int
@@ -81,6 +85,7 @@ class Cut:
     cells: tuple[int, ...]
     view: View = PUBLIC
     proof: tuple[Bound, ...] | None = field(default=(), compare=False)
+    row: int = field(default=-1, compare=False)
 
     def holds_in(self, problem: Problem, rise: int) -> bool:
         """Whether its proof holds in another table, where the cell must rise by `rise` if it is about a rise."""
@@ -104,7 +109,7 @@ def single_gap_cuts(problem: Problem, suppressed: BoolArray) -> list[Cut]:
         cell = int(cells[suppressed[cells]][0])
         if not problem.unlisted[cell]:
             rest = np.setdiff1d(cells, cell)
-            cuts.append(Cut(cell, int(problem.rise_for(PUBLIC)[cell]), tuple(rest.tolist()), PUBLIC))
+            cuts.append(Cut(cell, int(problem.rise_for(PUBLIC)[cell]), tuple(rest.tolist()), PUBLIC, row=row))
     return cuts
 
 
@@ -155,7 +160,8 @@ class CutFinder:
         if found is None:
             return None
         around = np.setdiff1d(cells[sorted(found[0])], view.known)
-        proof = tuple(Bound(cells[bound.cells], bound.coefficients, bound.scale, bound.amount) for bound in found[1])
+        used = np.array(sorted(rows), dtype=np.int64)
+        proof = tuple(replace(bound, cells=cells[bound.cells], rows=used[bound.rows]) for bound in found[1])
         return Cut(cell, rise, tuple(around.tolist()), view, proof)
 
 
@@ -235,7 +241,7 @@ class CutProgram:
 
     def _verified(self, cell: int, sign: int, amount: int, multipliers: FloatArray) -> tuple[set[int], Bound] | None:
         """The cut in one direction, if the multipliers prove it in exact integers."""
-        scale, integers = _common_fractions(multipliers)
+        scale, integers = common_fractions(multipliers)
         if not scale:
             return None
         slack = self.transposed @ integers
@@ -243,14 +249,15 @@ class CutProgram:
         hidden = slack[self.suppressed]
         if (hidden < 0).any() or int(hidden @ self.room[self.suppressed]) >= amount * scale:
             return None
-        used = np.flatnonzero((slack != 0) & self.suppressed)
-        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist()), Bound(used, slack[used], scale, amount)
+        used, rows = np.flatnonzero((slack != 0) & self.suppressed), np.flatnonzero(integers)
+        bound = Bound(used, slack[used], scale, amount, rows, integers[rows])
+        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist()), bound
 
 
-def _common_fractions(values: FloatArray) -> tuple[int, IntArray]:
+def common_fractions(values: FloatArray) -> tuple[int, IntArray]:
     """Floats read as simple fractions: the common denominator and the numerators; denominator 0 if it is too large.
 
-    >>> scale, numerators = _common_fractions(np.array([0.5, -1 / 3, 2.0]))
+    >>> scale, numerators = common_fractions(np.array([0.5, -1 / 3, 2.0]))
     >>> scale, numerators.tolist()
     (6, [3, -2, 12])
     """

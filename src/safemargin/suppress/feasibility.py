@@ -288,7 +288,13 @@ class PatternBuilder:
 
 
 def _splits(rise: int, width: int, up: int, down: int) -> Iterator[tuple[int, ...]]:
-    """Rises and falls that together give the required rise and width, given what is possible already."""
+    """Rises and falls that together give the required rise and width, given what is possible already.
+
+    A width of 2 is reached by a rise of 2, by a rise and a fall of 1, or by a fall of 2:
+
+    >>> list(_splits(0, 2, 0, 0))
+    [(2,), (1, -1), (-2,)]
+    """
     most = max(rise, width)
     rises = list(range(most, rise - 1, -1))
     if len(rises) > MAX_SPLITS:
@@ -302,7 +308,11 @@ def _splits(rise: int, width: int, up: int, down: int) -> Iterator[tuple[int, ..
 
 
 def select_moves(problem: Problem, store: MoveStore, suppressed: BoolArray) -> sparse.csr_array:
-    """Moves, a row each, that prove every suppressed cell protected in every view: the largest that still help."""
+    """Moves, a row each, that prove every suppressed cell protected in every view: the largest that still help.
+
+    Greedy, as every move of a certificate is read by its checker. Raises `RefusedError` if all moves together do not
+    protect a cell, so that no certificate is ever written that its own checker would fail.
+    """
     matrix, moves = store.inside(suppressed), PatternMoves(store, suppressed)
     starts, chosen = matrix.indptr, np.zeros(matrix.shape[0], dtype=bool)
     order = np.argsort(-np.diff(starts), kind="stable")

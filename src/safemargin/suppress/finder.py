@@ -146,10 +146,16 @@ class MoveFinder:
         return None if change is not None or not len(ray) else np.flatnonzero(np.abs(ray) > 1e-9)
 
     def _column(self, cell: int, amount: int) -> int:
+        """The column of the rise of a cell, or of its fall if the amount is negative."""
         position = int(np.searchsorted(self.cells, cell))
         return position if amount > 0 else position + self.count
 
     def _solve(self, column: int, amount: int) -> FloatArray | None:
+        """The cheapest fractional change in which one column is at least `amount`; None if there is none.
+
+        The other column of the cell is closed, since a rise and a fall of one cell together would change nothing. The
+        model is left as it was; with `ray` set, an infeasible program leaves its Farkas ray there.
+        """
         # From scratch: the dual simplex method needs few steps from the slack basis, many from another.
         solver, other = self.solver, (column + self.count) % (2 * self.count)
         solver.clearSolver()
@@ -187,7 +193,9 @@ class MoveFinder:
         return None, cells is open_cells and is_infeasible(solver)
 
     def _verified(self, change: FloatArray) -> IntArray | None:
-        """The change as integers, if addition shows that it is a move."""
+        """The change as integers, if addition shows that it is a move: the only way out of this class for anything
+        fractional.
+        """
         move = np.zeros(self.problem.size, dtype=np.int64)
         move[self.cells] = np.rint(change).astype(np.int64)
         if np.abs(change - move[self.cells]).max(initial=0.0) > 1e-4:

@@ -31,7 +31,10 @@ NOT_FOUND = (".tab",)
 def find_table(
     source: object, count: str | None, axes: tuple[str, ...] | None, reading: ReadingOptions
 ) -> ReadTable | None:
-    """The table as it is found; None where it is tidy and read by the names of its columns."""
+    """The table as it is found; None where it is tidy and read by the names of its columns.
+
+    Raises `InputError` where the reading is doubtful: a pattern for a table that was read wrongly protects nobody.
+    """
     if axes or (isinstance(source, str | Path) and suffix(Path(source)) in NOT_FOUND):
         return None
     if reading == ReadingOptions() and _is_tidy(source, count):
@@ -48,6 +51,10 @@ def find_table(
 
 
 def _is_tidy(source: object, count: str | None) -> bool:
+    """Whether a table has a column of counts, rows that each name one cell, and no cell that others list once more.
+
+    When in doubt it is not: then `read_all` decides, which knows many more forms.
+    """
     try:
         sheet = read_sheet(source)
     except InputError:
@@ -63,7 +70,11 @@ def _is_tidy(source: object, count: str | None) -> bool:
 
 
 def lattice_of(read: ReadTable) -> Lattice:
-    """All sums of a table that prints every count."""
+    """All sums of a table that prints every count.
+
+    Suppression needs every inner cell: ranges, gaps and answers are refused with the cell in which they stand. Printed
+    sums are compared with computed ones when the table is read, so only the inner cells are taken over.
+    """
     cells = read.cells
     if cells.options:
         raise InputError(f"{read.name}: has answers; suppress takes counts of people by group")
@@ -84,10 +95,15 @@ def lattice_of(read: ReadTable) -> Lattice:
 
 
 def _label(axis: ReadAxis, code: int) -> str:
+    """The label of a category as the tree has it: the sum over an axis has one name, whatever the file calls it."""
     return TOTAL if code == axis.total else axis.labels[code]
 
 
 def _tree(name: str, axis: ReadAxis) -> Hierarchy:
+    """One axis as a tree: its categories, and the subtotals that the file prints, each with its parts.
+
+    Refused are groups that share a category (everybody must count once) and sums whose parts are not all listed.
+    """
     groups: dict[str, str] = {}
     wholes = {axis.total, *(parent for parent, _ in axis.splits)}
     for text in (text for code, text in enumerate(axis.labels) if code not in wholes):

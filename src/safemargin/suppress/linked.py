@@ -89,6 +89,12 @@ class LinkedTables:
             parts += [self._people_rows(trees, ids) for trees, ids in zip(self.axes, self.cell_ids, strict=True)]
         return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
 
+    @property
+    def sums(self) -> int:
+        """How many equations are sums of tables; those about people follow them."""
+        size = {id(trees): int(np.prod(_shape(trees))) for trees in self.axes}
+        return sum(len(tree.splits) * size[id(trees)] // len(tree.labels) for trees in self.axes for tree in trees)
+
     def _people_rows(self, trees: Axes, ids: IntArray) -> sparse.csr_array:
         """Inner cells of one table minus the people in them."""
         inner = inner_cells(trees)
@@ -166,7 +172,14 @@ def link(tables: Mapping[str, Lattice], earlier: Mapping[str, Lattice] | None = 
 def number_cells(axes: Sequence[Axes]) -> tuple[tuple[Hierarchy, ...], IntArray, tuple[IntArray, ...]]:
     """The axes of some tables together, the nodes of every cell, and the cell numbers of each table.
 
-    Cells are numbered in the order in which tables first list them: those of the first table keep their order.
+    Cells are numbered in the order in which tables first list them: those of the first table keep their order. Equal
+    nodes of all axes are one cell, whichever tables list it: that is what links tables.
+
+    >>> from safemargin.core import Hierarchy
+    >>> sex, age = Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])
+    >>> trees, nodes, (first, second) = number_cells([(sex,), (age,)])
+    >>> first.tolist(), second.tolist(), len(nodes)
+    ([0, 1, 2], [0, 3, 4], 5)
     """
     trees = _union([tree for table in axes for tree in table])
     stacked = np.concatenate([_nodes(trees, table) for table in axes])
@@ -178,7 +191,12 @@ def number_cells(axes: Sequence[Axes]) -> tuple[tuple[Hierarchy, ...], IntArray,
 
 
 def inner_cells(trees: Axes) -> IntArray:
-    """Positions of the cells that are not sums."""
+    """Positions of the cells that are not sums.
+
+    >>> from safemargin.core import Hierarchy
+    >>> inner_cells((Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"]))).tolist()
+    [4, 5, 7, 8]
+    """
     index = np.arange(int(np.prod(_shape(trees)))).reshape(_shape(trees))
     return index[np.ix_(*(tree.leaves for tree in trees))].ravel()
 
@@ -196,7 +214,13 @@ def containing_cell(all_trees: Axes, people: IntArray, trees: Axes) -> IntArray:
 def is_cycle(trees: Axes, axes: Sequence[Axes]) -> bool:
     """Whether tables that agree on all shared margins may still have no population behind them.
 
-    That cannot happen if the tables are decomposable; the reduction is Graham's test for an acyclic hypergraph.
+    That cannot happen if the tables are decomposable; the reduction is Graham's test for an acyclic hypergraph: drop
+    axes that one table alone has, then tables that lie inside another, until nothing changes.
+
+    >>> from safemargin.core import Hierarchy
+    >>> a, b, c = (Hierarchy.flat(name, ["0", "1"]) for name in "abc")
+    >>> is_cycle((a, b, c), [(a, b), (b, c)]), is_cycle((a, b, c), [(a, b), (b, c), (a, c)])
+    (False, True)
     """
     ranks = {tree.name: _ranks(tree, axes) for tree in trees}
     if any(rank is None for rank in ranks.values()):
@@ -219,10 +243,12 @@ def is_cycle(trees: Axes, axes: Sequence[Axes]) -> bool:
 
 
 def _shape(trees: Axes) -> tuple[int, ...]:
+    """Nodes per axis, sums included: the shape of the array of counts."""
     return tuple(len(tree.labels) for tree in trees)
 
 
 def _leaves(tree: Hierarchy) -> frozenset[str]:
+    """The labels of the categories of an axis that are not sums."""
     return frozenset(tree.labels[leaf] for leaf in tree.leaves)
 
 

@@ -70,6 +70,7 @@ class Problem:
     counts: IntArray
     minimum: IntArray  # what a count is at least if it is not printed
     equations: sparse.csr_array
+    sums: IntArray  # the number that each equation has among those of all tables
     primary: BoolArray
     forced: BoolArray  # cells that are never printed: primary, suppressed before, or in no table
     unlisted: BoolArray  # of these, the cells in no table; nothing is claimed about them

@@ -102,7 +102,7 @@ def _groups_by_counts(groups: Sequence[tuple[IntArray, BoolArray]]) -> bool:
 
 
 def sorted_labels(table: Lattice, axes: Collection[str]) -> Lattice:
-    """The same table with the labels of some axes sorted; the total stays first.
+    """The same table with the labels of some axes sorted, and so all sums; the total stays first.
 
     >>> from safemargin.core import lattice
     >>> table = lattice([Hierarchy.flat("age", ["old", "young", "10-19", "5-9"])], [7, 4, 2, 1])
@@ -117,7 +117,9 @@ def sorted_labels(table: Lattice, axes: Collection[str]) -> Lattice:
             continue
         order = [0, *sorted(range(1, len(tree.labels)), key=lambda node: natural_order(tree.labels[node]))]
         place = {old: new for new, old in enumerate(order)}
-        splits = tuple((place[whole], tuple(sorted(place[part] for part in parts))) for whole, parts in tree.splits)
+        splits = tuple(
+            sorted((place[whole], tuple(sorted(map(place.__getitem__, parts)))) for whole, parts in tree.splits)
+        )
         trees.append(Hierarchy(tree.name, tuple(tree.labels[node] for node in order), splits))
         counts = np.take(counts, order, axis=axis)
     return Lattice(tuple(trees), counts)

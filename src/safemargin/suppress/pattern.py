@@ -2,15 +2,26 @@
 
 `Pattern` is what the search found; `PatternCertificate` the document that `check.py` verifies. Both hold true counts of
 suppressed cells, so both are confidential; only the tables with their gaps are published.
+
+Objects
+    hidden      all cells that are not printed, in a fixed order: suppressed now, before, or in no table
+    counts      their counts, of which the certificate's are one population that fits
+    move        pairs (place in `hidden`, what is added there): counts + move is another table that prints the same
+    lower_bound no pattern has fewer suppressed cells
+
+Invariants
+    * Moves refer to places in `hidden`, never to cells: a certificate says nothing of cells that no move needs.
+    * `suppressed` and `is_primary` have one order; `exposed`, `known` are subsets of cells by number.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
+from safemargin.suppress.fewest import FewestProof
 from safemargin.suppress.linked import LinkedTables
 
 # Changes of counts that are not printed, as pairs of a position among them and what is added there.
@@ -63,6 +74,7 @@ class PatternCertificate(_Document):
     insiders: Natural
     protect: Natural | None
     lower_bound: Natural
+    fewest: dict[str, Any] | None
     extra: Natural
     known_in_range: tuple[Cell, ...]
     known_before: tuple[Cell, ...]
@@ -88,7 +100,8 @@ class Pattern:
     a cell is suppressed; suppressed counts take values more than `tau` apart in them. No pattern has fewer than
     `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest primary count;
     `known` are those that follow from what was published before. `by_labels` are the axes whose labels are sorted where
-    the tables are written, because their order may be one of counts.
+    the tables are written, because their order may be one of counts. `fewest` proves the lower bound by addition, as
+    far as that goes.
     """
 
     tables: LinkedTables
@@ -108,6 +121,7 @@ class Pattern:
     cost: tuple[int, int] = (0, 0)  # of the cells that are not primary, and the least that any pattern costs
     rerun: Rerun = Rerun(False)
     by_labels: frozenset[str] = frozenset()
+    fewest: FewestProof | None = None
 
     @property
     def table(self) -> Lattice:
@@ -139,6 +153,7 @@ class Pattern:
             insiders=self.insiders,
             protect=self.protect,
             lower_bound=self.lower_bound,
+            fewest=None if self.fewest is None else dict(self.fewest.document),
             extra=self.extra,
             known_in_range=self._cells(self.exposed),
             known_before=self._cells(self.known),
@@ -151,7 +166,10 @@ class Pattern:
 
 
 def table_documents(tables: LinkedTables, files: Iterable[str]) -> tuple[TableDocument, ...]:
-    """The axes and sums of all tables, by the names of their files; earlier ones come last."""
+    """The axes and sums of all tables, by the names of their files; earlier ones come last.
+
+    The order of files is that of `LinkedTables.axes`: new tables, then earlier ones.
+    """
     return tuple(
         TableDocument(
             file=file,

@@ -46,7 +46,7 @@ def build_problem(
 
     No onlooker and no coalition of `insiders` may know a suppressed count to within `tau`. Cells in `disclosed` follow
     from what was published before and are not protected. `kept` cells are suppressed only if they are primary; without
-    `cost`, every cell costs 1.
+    `cost`, every cell costs 1. Cells are renumbered: `Problem.cell_ids` leads back to those of the tables.
     """
     all_counts = complete_counts(tables)
     people = len(all_counts) - len(tables.counts)
@@ -56,7 +56,8 @@ def build_problem(
     cell_ids = np.flatnonzero((all_counts > 0) | in_no_table)
     counts = all_counts[cell_ids]
     rows = sparse.csr_array(tables.equations[:, cell_ids])
-    rows = sparse.csr_array(rows[np.flatnonzero(np.diff(rows.indptr) > 0)])
+    sums = np.flatnonzero(np.diff(rows.indptr) > 0)
+    rows = sparse.csr_array(rows[sums])
     free = ~known[cell_ids] & (cell_ids != 0)
     is_primary = (counts >= primary[0]) & (counts <= primary[1]) & free & new[cell_ids]
     unlisted = in_no_table[cell_ids]
@@ -74,6 +75,7 @@ def build_problem(
         counts=counts,
         minimum=minimum_counts(tables)[cell_ids],
         equations=rows,
+        sums=sums,
         primary=is_primary,
         forced=forced,
         unlisted=unlisted,

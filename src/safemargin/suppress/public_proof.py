@@ -21,7 +21,7 @@ import numpy as np
 from safemargin.checker_tables import statement
 from safemargin.core import BoolArray, InputError, IntArray, Lattice, TooLargeError
 from safemargin.suppress.feasibility import PatternBuilder
-from safemargin.suppress.linked import UNKNOWN, LinkedTables
+from safemargin.suppress.linked import UNKNOWN, LinkedTables, link
 from safemargin.suppress.moves import MoveStore, PatternMoves, Problem
 from safemargin.suppress.order import sorted_labels
 from safemargin.suppress.pattern import Move, Pattern, people_documents, table_documents
@@ -67,11 +67,12 @@ class PublicProof:
 
 
 def prove_in_public(pattern: Pattern) -> PublicProof | None:
-    """A proof from what is printed; nothing if no table with the printed counts is found in time."""
-    # It lists labels and gaps in the order of the file: there is none where that may be the order of suppressed counts,
-    # and is not that of the labels.
-    if any(sorted_labels(table, pattern.by_labels).trees != table.trees for table in pattern.tables.tables):
-        return None
+    """A proof from what is printed, in its order; nothing if no table with the printed counts is found in time.
+
+    The search is the one for patterns with the gaps given: every gap is forced, no further cell may be suppressed. It
+    never sees the true counts (`as_printed`), so that it may fail where the office's own proof does not.
+    """
+    pattern = in_printed_order(pattern)
     tables = as_printed(pattern)
     known = np.intersect1d(pattern.known, np.flatnonzero(tables.gaps))
     try:
@@ -105,8 +106,36 @@ def prove_in_public(pattern: Pattern) -> PublicProof | None:
     )
 
 
+def in_printed_order(pattern: Pattern) -> Pattern:
+    """The same gaps in tables whose labels, sums and cells stand in the order in which they are printed.
+
+    A certificate lists labels, sums and gaps, and which witness is found depends on their order. Where the order of the
+    file may be that of suppressed counts, labels are printed sorted; nothing of the former order may be left here.
+    """
+    tables, axes = pattern.tables, pattern.by_labels
+    new = [sorted_labels(table, axes) for table in tables.tables]
+    if all(table.trees == old.trees for table, old in zip(new, tables.tables, strict=True)):
+        return pattern
+    count = len(new)
+    linked = link(
+        dict(zip(tables.names[:count], new, strict=True)),
+        dict(zip(tables.names[count:], tables.earlier, strict=True)),
+    )
+    number = {frozenset(linked.cell(cell).items()): cell for cell in range(len(linked.nodes))}
+
+    def moved(cells: IntArray) -> IntArray:
+        found = [number[frozenset(tables.cell(cell).items())] for cell in cells.tolist()]
+        return np.sort(np.array(found, dtype=np.int64))
+
+    return replace(pattern, tables=linked, suppressed=moved(pattern.suppressed), known=moved(pattern.known))
+
+
 def as_printed(pattern: Pattern) -> LinkedTables:
-    """The tables as a reader has them: what is printed is known, every other count is not."""
+    """The tables as a reader has them: what is printed is known, every other count is not.
+
+    This is the door to the proof: all that comes after it reads the result alone, which is why two true tables that
+    print alike have one certificate.
+    """
     tables = pattern.tables
     suppressed = np.zeros(len(tables.counts), dtype=bool)
     suppressed[pattern.suppressed] = True
@@ -126,7 +155,10 @@ def as_printed(pattern: Pattern) -> LinkedTables:
 
 
 def _short(problem: Problem, store: MoveStore) -> IntArray:
-    """Look for moves until every suppressed count takes values far enough apart; those for which time ran out."""
+    """Look for moves until every suppressed count takes values far enough apart; those for which time ran out.
+
+    They are named in the certificate as `unproved`: the statement does not cover them.
+    """
     builder = PatternBuilder(problem, store)
     builder.deadline = time.monotonic() + SECONDS
     try:

@@ -43,7 +43,8 @@ def read_linked(
     """Tables about the same people, to be published together, and tables about them published before.
 
     Of the latter, `earlier` ones are in files, and `remembered` ones in a ledger. `found` has the tables that are not
-    tidy, as they were read, in the places of their sources.
+    tidy, as they were read, in the places of their sources. Names distinguish tables in messages and certificates, so
+    two files of one name are refused.
     """
     named: dict[str, object] = {}
     for number, source in enumerate((*sources, *earlier), 1):
@@ -77,7 +78,11 @@ def read_costs(
     axes: tuple[str, ...] | None,
     cost: str,
 ) -> IntArray:
-    """What the cells of `tables` cost, by a column of the files: a sum what its parts do, and none less than 1."""
+    """What the cells of `tables` cost, by a column of the files: a sum what its parts do, and none less than 1.
+
+    A cell that several tables list costs the most that any of them states. A cost of 0 would make a cell free to
+    suppress.
+    """
     costs = np.ones(len(tables.counts), dtype=np.int64)
     for number, (source, ids) in enumerate(zip(sources, tables.cell_ids, strict=False), 1):
         sheet = read_sheet(source, table_name(source, number))

@@ -109,7 +109,10 @@ def open_book(
 
 
 def printed(pattern: Pattern, index: int) -> Lattice:
-    """One table as it is printed: a gap where a count is suppressed, and no order that bounds one."""
+    """One table as it is printed: a gap where a count is suppressed, and no order that bounds one.
+
+    Everything that is published of a table comes from this value: files, the ledger and the public page.
+    """
     table, ids = pattern.tables.tables[index], pattern.tables.cell_ids[index]
     hidden = np.isin(ids, pattern.suppressed).reshape(table.shape)
     return sorted_labels(Lattice(table.trees, np.where(hidden, GAP, table.counts)), pattern.by_labels)
@@ -126,5 +129,10 @@ def _margins(tables: Iterable[Lattice]) -> dict[tuple[str, ...], dict[tuple[str,
 
 
 def _limits(tau: int, insiders: int, protect: int | None) -> Mapping[str, int]:
+    """The limits that later tables about these people may not weaken, without those that ask for nothing.
+
+    >>> dict(_limits(3, 0, None))
+    {'tau': 3}
+    """
     stated = {"tau": tau, "insiders": insiders, "protect": protect or 0}
     return {name: value for name, value in stated.items() if value}

@@ -81,8 +81,8 @@ class Suppression(ui.Result):
         }
 
     def to_html(self) -> str:
-        """The page; every gap has two tables that print the same."""
-        return ui.render_report(self._report(noted=True))
+        """The page; every gap has two tables that print the same, and the certificates can be checked in it."""
+        return ui.render_report(self._report(noted=True), ui.CHECK)
 
     def to_report(self) -> ui.Report:
         return self._report(noted=False)

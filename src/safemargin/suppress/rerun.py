@@ -45,7 +45,11 @@ def rerun(
     again: Callable[[LinkedTables], Problem],
     seconds: float,
 ) -> Rerun:
-    """Decide for tables that print the same whether they may lead to the pattern; `again` states their problem."""
+    """Decide for tables that print the same whether they may lead to the pattern; `again` states their problem.
+
+    Not shown, without trying, where the search was not settled, the table is large, or earlier tables or unlisted
+    people take part: a rerun would take as long as the search. Every table that counts was searched to its end.
+    """
     end = time.monotonic() + min(seconds, MAX_SECONDS)
     if not optimum.settled or problem.size > MAX_CELLS or tables.earlier or len(tables.people):
         return Rerun(False)
@@ -126,6 +130,7 @@ def _limits(problem: Problem, optimum: LeastPattern, primary: tuple[int, int]) -
 
 
 def _with_counts(tables: LinkedTables, counts: IntArray) -> LinkedTables:
+    """The linked tables with other counts of the same cells."""
     lattices = tuple(
         Lattice(table.trees, counts[ids].reshape(table.shape))
         for table, ids in zip(tables.tables, tables.cell_ids, strict=False)

@@ -192,7 +192,10 @@ class PatternSearch:
             self.progress(f"suppressing: cost {cost:,}, at least {bound:,} needed")
 
     def _improve(self, trial: BoolArray) -> bool:
-        """Complete and reduce a trial; True if it was a pattern already."""
+        """Complete and reduce a trial; True if it was a pattern already.
+
+        Only what comes near the best is reduced, since reducing tries every cell once.
+        """
         # A box with one cell beyond a large pattern is as good as a linear program finds, nearly always.
         pattern = self.builder.complete(trial, 0.0 if self.small else 1.5 * int(self.problem.cost.min()))
         if pattern is None:
@@ -226,6 +229,9 @@ class PatternSearch:
         return new
 
     def _next_trial(self) -> BoolArray:
+        """The cheapest set of cells that meets all cuts, with those that must be suppressed; raises the bound if it is
+        proved.
+        """
         solution = self.master.solve(max(self.left, 1.0))
         self.master_proved = solution.proved
         self.bound = max(self.bound, int(self.problem.forced.sum()) + math.ceil(solution.bound - 1e-6))
@@ -233,7 +239,10 @@ class PatternSearch:
         return self.problem.forced | solution.chosen
 
     def _fall_back(self) -> None:
-        """A pattern with as many cells as possible, reduced; refuses if a cell is disclosed even so."""
+        """A pattern with as many cells as possible, reduced; refuses if a cell is disclosed even so.
+
+        Suppressing more never discloses more, so a cell that is disclosed here is disclosed by every pattern.
+        """
         problem = self.problem
         pattern = problem.forced | problem.candidates
         while short := self.builder.unprotected(pattern):
@@ -261,6 +270,8 @@ class PatternSearch:
         """Of all patterns of this cost, one with the fewest totals, then with the fewest exposed cells.
 
         Also the limits of patterns that are as good, and whether every step was proved. Large tables stay as they are.
+        With `extra` (or by itself where more than half of the primary cells are known to be primary) some more cells
+        may be spent on hiding which are primary.
         """
         problem = self.problem
         cost = int(problem.cost[best & ~problem.forced].sum())

@@ -1,4 +1,33 @@
-"""Suppress small counts and as few others as possible, so that no onlooker can infer a suppressed count."""
+"""Suppress small counts and as few others as possible, so that no onlooker can infer a suppressed count.
+
+Objects
+    table       counts with all sums over its axes and areas (`core.Lattice`); several are linked by shared cells
+    primary     cells with a count in a range, such as 1 to 3 people: they must not be printed
+    pattern     all cells that are not printed; the others are, exactly
+
+Statement
+    A pattern protects if every suppressed count takes two values more than tau apart in integer tables that print the
+    same: for the public, and for every coalition of insiders who know their own cells. The search ends with such a
+    pattern, its moves as proof (`pattern.py`), and a proved lower bound on the size of any.
+
+The road
+    read (`read.py`, `found.py`) -> link (`linked.py`) -> what is to be protected (`problem.py`) -> search
+    (`search.py`) -> whether rerunning the program discloses more (`rerun.py`) -> write (`report.py`, `written.py`)
+
+Invariants
+    * A pattern is returned only with moves that protect every cell of it; else `RefusedError` names the cell.
+    * Time decides how many cells more than needed are suppressed, never whether they are protected.
+    * What was published before is held together with the new tables; what it discloses already is named, not hidden.
+
+Example
+    The smallest table: 1 old woman. Three others must go with her, as every row and every column has a sum.
+
+    >>> from safemargin.core import Hierarchy, lattice
+    >>> sex, age = Hierarchy.flat("sex", ["f", "m"]), Hierarchy.flat("age", ["old", "young"])
+    >>> found = find_pattern(lattice([sex, age], [[1, 4], [5, 6]]), (1, 1))
+    >>> len(found.suppressed), found.lower_bound, int(found.is_primary.sum())
+    (4, 4, 1)
+"""
 
 import math
 import time
@@ -13,6 +42,7 @@ from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedErro
 from safemargin.io import ReadingOptions, as_reading, read_bytes
 from safemargin.suppress.before import EarlierTables
 from safemargin.suppress.feasibility import select_moves
+from safemargin.suppress.fewest import prove_fewest
 from safemargin.suppress.found import find_table
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.moves import Problem
@@ -44,7 +74,7 @@ def suppress(
     cost: str | None = None,
     keep: Sequence[str] = (),
     seconds: float = SECONDS,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     ledger: Path | str | None = None,
     population: str | None = None,
     cycle: str | None = None,
@@ -169,7 +199,10 @@ def find_pattern(
 
 
 def _kept(tables: LinkedTables, keep: Sequence[str]) -> list[int]:
-    """Cells that secondary suppression may not choose, from `sex` (a margin) or `region=north,sex` (a part of one)."""
+    """Cells that secondary suppression may not choose, from `sex` (a margin) or `region=north,sex` (a part of one).
+
+    A text that names an axis or category that is not there is an error: it would keep nothing.
+    """
     kept: list[int] = []
     for text in keep:
         terms = dict(term.strip().partition("=")[::2] for term in text.split(","))
@@ -192,6 +225,10 @@ def _pattern(
     limits: tuple[tuple[int, int], int | None, int, int],
     disclosed: list[int],
 ) -> Pattern:
+    """What the search found as a value: cells by number, few moves that prove it, and the least number of cells.
+
+    The bound of the search is one of cost; divided by the dearest cell it is one of cells, which is what reports state.
+    """
     primary, protect, tau, insiders = limits
     suppressed = np.flatnonzero(optimum.suppressed & problem.to_publish)
     moves = select_moves(problem, optimum.search.store, optimum.suppressed | problem.unlisted)
@@ -199,7 +236,7 @@ def _pattern(
     used[moves.indices] = True
     forced = int((problem.forced & problem.to_publish).sum())
     dearest = int(problem.cost[problem.candidates].max(initial=1))
-    fewest = forced + math.ceil((optimum.lower_bound - forced) / dearest)
+    least = forced + math.ceil((optimum.lower_bound - forced) / dearest)
     before = np.flatnonzero(optimum.suppressed & ~problem.to_publish)
     unlisted = np.flatnonzero(problem.unlisted & (used | (problem.counts > 0)))
     disclosed_then = np.flatnonzero(np.isin(problem.cell_ids, disclosed) & ~problem.to_publish)
@@ -219,7 +256,8 @@ def _pattern(
             tuple(sorted(zip(position[moves.indices[a:b]].tolist(), moves.data[a:b].tolist(), strict=True)))
             for a, b in zip(moves.indptr[:-1].tolist(), moves.indptr[1:].tolist(), strict=True)
         ),
-        lower_bound=fewest,
+        lower_bound=least,
+        fewest=prove_fewest(problem, [*optimum.search.master.cuts], tables.sums, least),
         cost=(int(problem.cost[suppressed][~problem.primary[suppressed]].sum()), optimum.lower_bound - forced),
         exposed=problem.cell_ids[optimum.exposed],
         known=np.union1d(known, np.array(disclosed, dtype=np.int64)),
@@ -231,7 +269,7 @@ def _pattern(
 
 
 def _refusal(tables: LinkedTables, search: PatternSearch, error: Unprotectable) -> str:
-    """Which count cannot be protected, and from whom."""
+    """Which count cannot be protected, and from whom: one line, with the parameter that would have to change."""
     problem = search.problem
     cell = tables.name(int(problem.cell_ids[error.cell]))
     whatever = "whatever else is suppressed"

@@ -1,4 +1,19 @@
-"""Tables in the form that they had, with gaps; and where a table is written as CSV alone, why."""
+"""Tables in the form that they had, with gaps; and where a table is written as CSV alone, why.
+
+Objects
+    gap         a cell whose count is suppressed; its file has nothing there, or the mark that the form has for it
+    form        CSV, Excel, Parquet, PX, SPSS and so on, laid out as the office had it
+    order       of rows or columns; among sorted counts, the place of a gap bounds it between its neighbours
+
+Rule
+    A table is written back in its own form if that form can be written, read again, and then has the same counts and
+    the same gaps (`_as_read` reads what it wrote). Where labels may stand in the order of counts they are sorted by
+    name first; a form whose order cannot be changed is not written, and a line says why.
+
+Invariants
+    * Bytes are made from the counts that are printed alone: no hidden figure is left in a cache, an index or a comment.
+    * A table for which anything here fails is still published as CSV (`report.gaps_csv`): no table is lost, none leaks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +23,6 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray
 from safemargin.io import (
-    AS_CSV,
     ReadingOptions,
     ReadTable,
     can_write_back,
@@ -16,9 +30,9 @@ from safemargin.io import (
     is_typed,
     read_again,
     read_sheet,
-    suffix,
     tidy_back,
     write_back,
+    written_kind,
 )
 from safemargin.suppress.order import moved_axes, sorting_keys
 from safemargin.suppress.pattern import Pattern
@@ -43,7 +57,11 @@ def written_back(
     count: str | None,
     reading: ReadingOptions,
 ) -> WrittenBack:
-    """All tables with gaps in the form that they had."""
+    """All tables with gaps in the form that they had.
+
+    `found`, `paths` and `rows` are by table: how it was read if it was not tidy, its file, and the cell of every row of
+    the file. A table without a file of its own (rows in memory) gets none.
+    """
     files: dict[str, bytes] = {}
     lines: list[str] = []
     if moved := moved_axes(pattern.tables, pattern.by_labels, rows):
@@ -56,14 +74,14 @@ def written_back(
             elif read is None and path is not None and is_typed(path):
                 name, content = _tidy(pattern, index, path, places, count)
             else:
-                if path is not None and (why := AS_CSV.get(suffix(path))):
-                    lines.append(f"{path.name}: written as CSV alone, because {why}.")
                 continue
         except InputError as error:
             name = path.name if path is not None else f"table {index + 1}"
             lines.append(f"{name}: written as CSV alone: {str(error).removeprefix(f'{path}: ')}.")
             continue
         files[name] = content
+        if path is not None and (words := written_kind(path)):
+            lines.append(f"{path.name}: {words}.")
     return WrittenBack(files, tuple(lines))
 
 
@@ -76,6 +94,10 @@ def _hidden(pattern: Pattern, index: int, rows: IntArray) -> list[int]:
 def _as_read(
     pattern: Pattern, index: int, read: ReadTable, rows: IntArray, reading: ReadingOptions
 ) -> tuple[str, bytes]:
+    """A table in the form in which it was read, sorted by labels where its order might bound a gap.
+
+    Raises `InputError` where the order cannot be changed, or where reading the new file gives other counts or gaps.
+    """
     table = pattern.tables.tables[index]
     hidden, sorted_axes = _hidden(pattern, index, rows), pattern.by_labels & {tree.name for tree in table.trees}
     across = {axis.name for axis in read.axes if axis.role == "columns"}
@@ -114,6 +136,7 @@ def _cells(read: ReadTable, gaps: Sequence[int]) -> dict[frozenset[tuple[str, st
 
 
 def _tidy(pattern: Pattern, index: int, path: Path, rows: IntArray | None, count: str | None) -> tuple[str, bytes]:
+    """A tidy table with its gaps: same columns, same names, sorted where its order might bound a gap."""
     table = pattern.tables.tables[index]
     names = [tree.name for tree in table.trees]
     counted = count or count_column(tuple(read_sheet(path).columns))

@@ -106,7 +106,10 @@ def measure_accuracy(
     methods: Mapping[str, Sequence[IntArray | FloatArray]],
     expected: StandardErrors,
 ) -> Accuracy:
-    """Errors of methods (their counts by level, a row per area) beside the expected errors of flat noise."""
+    """Errors of methods (their counts by level, a row per area) beside the expected errors of flat noise.
+
+    `expected` are the published standard errors. The result compares with the data: it is confidential.
+    """
     # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho² (Bun and Steinke 2016, Prop. 1.4).
     geometric = Geometric(math.sqrt(2 * float(design.rho_squared)) / 2)
     flat = {FLAT: geometric.variance, GAUSSIAN: noise_variance(1 / design.rho_squared)}
@@ -164,7 +167,11 @@ def _queries(
 
 
 def _rms(values: FloatArray) -> float:
-    """The root of the mean of some squares; none of nothing."""
+    """The root of the mean of some squares; none of nothing.
+
+    >>> _rms(np.array([3.0, 3.0]))
+    3.0
+    """
     return math.sqrt(float((values**2).mean()))
 
 
@@ -184,7 +191,11 @@ def _squares(table: IntArray | FloatArray, true: IntArray) -> Squares:
 
 
 def _size_classes(largest: int) -> list[tuple[int, int]]:
-    """Empty areas, then one class per power of ten."""
+    """Empty areas, then one class per power of ten.
+
+    >>> _size_classes(500)
+    [(0, 0), (1, 9), (10, 99), (100, 999)]
+    """
     classes = [(0, 0)]
     while classes[-1][1] < largest:
         classes.append((classes[-1][1] + 1, (classes[-1][1] + 1) * 10 - 1))

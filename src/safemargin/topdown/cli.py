@@ -62,6 +62,11 @@ def topdown(
 
 
 def _attack(text: str | None) -> tuple[tuple[str, ...], str] | None:
+    """What an onlooker knows and what they state, from `sex,age:tenure`; an error shows the form.
+
+    >>> _attack("sex,age:tenure")
+    (('sex', 'age'), 'tenure')
+    """
     if text is None:
         return None
     known, sign, secret = text.rpartition(":")
@@ -71,6 +76,11 @@ def _attack(text: str | None) -> tuple[tuple[str, ...], str] | None:
 
 
 def _files(texts: list[str] | None) -> dict[str, Path]:
+    """Files of other methods by name, from `name=file`; an error shows the form, or the name that comes twice.
+
+    >>> {name: str(path) for name, path in _files(["swapping=swapped.parquet"]).items()}
+    {'swapping': 'swapped.parquet'}
+    """
     files: dict[str, Path] = {}
     for text in texts or []:
         name, sign, file = text.partition("=")

@@ -64,7 +64,8 @@ file = "homes.parquet"
 def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed: int = 2026) -> Path:
     """Write `people.parquet`, `areas.parquet`, `homes.parquet` and `topdown.toml`; returns the path of the last.
 
-    The same numbers and seed give the same country.
+    The same numbers and seed give the same country. A folder that holds another project is refused, so that no project
+    of a user is written over.
     """
     if blocks < 1 or people < blocks:
         raise InputError(f"people = {people}, blocks = {blocks}: give at least one block, and a person per block")
@@ -121,6 +122,7 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
 
 
 def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write the rows of a query to a Parquet file, which is there whole or not at all."""
     remove_parts(path)
     part = path.with_name(f".{path.name}.part-{owner()}")
     try:

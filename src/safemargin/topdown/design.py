@@ -14,6 +14,20 @@ Statement
 The algorithm is that of the 2020 census of the United States: Abowd et al., "The 2020 Census Disclosure Avoidance
 System TopDown Algorithm", Harvard Data Science Review, special issue 2 (2022). It has a measurement phase, which adds
 discrete Gaussian noise to margins, and an estimation phase, which reads nothing but what the first has published.
+
+Invariants
+    * Shares are fractions that add up to exactly 1: no rounding spends more than the budget.
+    * The smallest areas measure every count (`detailed`), so that the least-squares estimate has one solution.
+    * Limits that contradict each other are refused before any noise is drawn, with the area and the cell.
+
+Example
+    A land with two towns; counts of the land are the sums of theirs:
+
+    >>> spine = build_spine(["land", "town"], "all", [("b",), ("a",)])
+    >>> [level.tolist() for level in spine.counts(np.array([[1, 2], [3, 4]]))]
+    [[[4, 6]], [[1, 2], [3, 4]]]
+    >>> spine.children(0, 0), spine.name(1, 0)
+    (range(0, 2), "town 'a'")
 """
 
 from collections import Counter
@@ -309,7 +323,14 @@ def combine_limits(
 
 
 def summed_limit(attributes: Attributes, limit: MarginLimit, query: MarginQuery) -> MarginLimit:
-    """What a limit implies for a coarser margin."""
+    """What a limit implies for a coarser margin: sums of its ends, without a limit where one summand has none.
+
+    >>> sex = Attributes(("sex",), (("f", "m"),))
+    >>> limit = MarginLimit(sex.detailed, np.array([[1, 2]]), np.array([[5, MAX_COUNT]]))
+    >>> total = summed_limit(sex, limit, MarginQuery(()))
+    >>> total.low.tolist(), bool(total.high[0, 0] == MAX_COUNT)
+    ([[3]], True)
+    """
     if query == limit.query:
         return limit
     low = attributes.margin(limit.low, query, limit.query)
@@ -319,7 +340,9 @@ def summed_limit(attributes: Attributes, limit: MarginLimit, query: MarginQuery)
 
 
 def limits_within(attributes: Attributes, limits: LevelLimits, margin: MarginQuery) -> list[MarginLimit]:
-    """What limits imply for a margin."""
+    """What limits imply for a margin: each is summed to what it has in common with the margin, and equal ones are
+    combined.
+    """
     implied: dict[MarginQuery, MarginLimit] = {}
     for limit in limits.values():
         _tighten(implied, summed_limit(attributes, limit, limit.query & margin))
@@ -327,6 +350,7 @@ def limits_within(attributes: Attributes, limits: LevelLimits, margin: MarginQue
 
 
 def _tighten(limits: dict[MarginQuery, MarginLimit], limit: MarginLimit) -> None:
+    """Combine a limit with those of the same margin: the largest lower and the smallest upper ends."""
     before = limits.get(limit.query)
     if before is not None:
         limit = MarginLimit(limit.query, np.maximum(before.low, limit.low), np.minimum(before.high, limit.high))
@@ -336,6 +360,7 @@ def _tighten(limits: dict[MarginQuery, MarginLimit], limit: MarginLimit) -> None
 def _check_limit(
     design: Design, level: int, joint: MarginLimit, about: MarginLimit, by: MarginLimit | None = None
 ) -> None:
+    """Refuse limits of which the lower end is above the upper one in some area and cell; the error names both."""
     wrong = np.argwhere(joint.low > joint.high)
     if len(wrong):
         area, cell = wrong[0].tolist()
@@ -349,7 +374,11 @@ def _check_limit(
 
 
 def check_truth(design: Design, counts: tuple[IntArray, ...]) -> None:
-    """Refuse data that violate the stated bounds or zeros; earlier tables need not agree with the data."""
+    """Refuse data that violate the stated bounds or zeros; earlier tables need not agree with the data.
+
+    Bounds are public and hold for every data set of the scope of the guarantee. Publishing with bounds that the data
+    break would state a guarantee about other data.
+    """
     attributes, spine = design.attributes, design.spine
     occupied = np.argwhere(counts[-1] * design.impossible)
     if len(occupied):

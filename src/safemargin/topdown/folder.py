@@ -8,6 +8,12 @@ noisy/            margins with noise, one file per level and query
 estimates/        unbiased estimates with standard errors, one file per level
 tables/           integer tables, one file per level
 residents/        of households: what limits the persons in them, if their tables must leave room for these
+
+Invariants
+    * Noise is synchronised to the disk before its file gets its name: a power failure must not have it drawn again.
+    * Files hold one row per area and cell in their order, so that reading needs no join; a file with a gap or another
+      number of rows is refused.
+    * Reading a design back gives the one that was written; the estimation phase reads nothing but these files.
 """
 
 import os
@@ -126,7 +132,7 @@ class Folder:
         write_file(self.path / "design.json", content.encode())
 
     def read_design(self) -> Design:
-        """The design as anybody can read it."""
+        """The design as anybody can read it; whatever is wrong in the folder is one error that names the file."""
         path = self.path / "design.json"
         try:
             if not path.exists():
@@ -213,7 +219,7 @@ class Folder:
         return Residents(design, living, stated.inside, size, frozen(stated.people))
 
     def read_measurements(self, design: Design) -> Measurements:
-        """Noisy and exact margins."""
+        """Noisy and exact margins, as the design lists them; a missing or short file is an error, not a margin less."""
 
         def read(kind: str, level: int, query: MarginQuery, column: str) -> IntArray:
             return read_cells(self.file(kind, design, level, query), design, level, query, column)[0]
@@ -304,6 +310,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _write_areas(path: Path, spine: Spine) -> None:
+    """The path of every smallest area through the tree: one row each, a column per level."""
     columns: dict[str, object] = {}
     areas = np.arange(len(spine.names[-1]))
     for level in range(spine.last, 0, -1):
@@ -316,6 +323,7 @@ def _write_areas(path: Path, spine: Spine) -> None:
 
 
 def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write the rows of a query to a Parquet file: under another name first, then synchronised and renamed."""
     draft = path.with_name(f".{path.name}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -340,6 +348,7 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _grouping(attributes: Attributes, grouping: Grouping) -> dict[str, object]:
+    """A grouping as the document states it: the attribute, and its categories by group."""
     groups: dict[str, list[str]] = {label: [] for label in grouping.labels}
     for category, code in zip(attributes.categories[grouping.axis], grouping.codes, strict=True):
         groups[grouping.labels[code]].append(category)

@@ -126,6 +126,7 @@ def compose_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Gua
 
 
 def _statement(design: Design) -> str:
+    """The guarantee in one sentence, for the file that others read."""
     return (
         f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from exact counts. "
         f"Holds for {neighbours(design)}."

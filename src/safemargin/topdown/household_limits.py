@@ -1,4 +1,10 @@
-"""What is public about persons limits the households in which they live."""
+"""What is public about persons limits the households in which they live.
+
+An area with h[s] households of size s holds from sum low[s] h[s] to sum high[s] h[s] people in households. Where exact
+counts, bounds or earlier tables say how many there are, tables of households without room for them must not be
+published: no tables of persons could stand beside them. `residents.py` has the statement and the method; this file is
+the value that both, and the folder of a release, share.
+"""
 
 from dataclasses import dataclass
 

@@ -50,6 +50,11 @@ class _Unusable:
 
 
 def _parse_float(text: str) -> Fraction | _Unusable:
+    """A TOML float as a fraction: 0.1 means 1/10, so that shares can add up to exactly 1.
+
+    >>> str(_parse_float("0.1")), _parse_float("inf")
+    ('1/10', inf)
+    """
     # TOML floats are read as fractions: 0.1 means 1/10, so that shares can add up to exactly 1.
     try:
         return exact_number(text)
@@ -219,11 +224,15 @@ class TopDownProject(ConfigSection):
         return tuple(dict.fromkeys((first, self.kinds.detailed)))
 
     def margin(self, section: MarginSection) -> tuple[int, MarginQuery]:
-        """The level and the margin that a section is about."""
+        """The level, by number, and the margin that a section is about."""
         return self.levels.index(section.level), self.kinds.query(section.query)
 
     @model_rule(mode="after")
     def _sections_agree(self) -> Self:
+        """Refuse a file whose sections do not fit each other: names used twice or reserved, levels without a share,
+        queries and
+        categories that there are none of. Each message names the key.
+        """
         names = (*self.levels, *self.attributes, *self.groupings)
         if (twice := twice_in(name.lower() for name in names)) is not None:
             raise InputError(f"{twice!r} is the name of two levels, attributes or groupings")
@@ -259,6 +268,7 @@ class TopDownProject(ConfigSection):
         return self
 
     def _check_categories(self, where: str, stated: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
+        """Refuse categories of attributes that the file does not list."""
         for name, categories in stated.items():
             if name not in names:
                 raise InputError(f"{where}: there is no attribute {name!r}; there are {', '.join(names)}")
@@ -268,6 +278,7 @@ class TopDownProject(ConfigSection):
                 raise InputError(f"{where}.{name}: {unknown!r} is not one of its categories")
 
     def _check_levels(self, where: str, names: Iterable[str]) -> None:
+        """Refuse levels that the file does not list."""
         for name in names:
             if name not in self.levels:
                 raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")

@@ -157,6 +157,7 @@ class TopDownPlan(ui.Result):
         }
 
     def to_report(self) -> ui.Report:
+        """What the release would guarantee and how precise its estimates would be, level by level; public."""
         rows = []
         for e in self.queries:
             measured = ("-", "-") if e.noise is None else (e.share, _number(e.noise))
@@ -195,6 +196,7 @@ class Recomputation(ui.Result):
         return {"schema": ui.SCHEMA, "counts": self.counts, "different": self.different, "changed_files": changed}
 
     def to_report(self) -> ui.Report:
+        """How many counts were computed again and differ, and which files are not as the manifest says."""
         agreed = f"{self.counts:,} counts computed again from the public measurements: {self.different:,} differ."
         changed = [f"{name}: is not as the manifest says" for name in self.changed_files]
         return ui.Report("TopDown check", agreed, *changed)
@@ -223,6 +225,7 @@ def sizes_chart(accuracy: Accuracy) -> ui.Spec:
 
 
 def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object], title: str) -> list[ui.Spec]:
+    """Points and lines of all methods over levels or sizes, on a symmetric logarithm: exact counts have error 0."""
     marks = [0.0, 1.0]
     while marks[-1] < max(errors, default=0.0):
         marks.append(marks[-1] * 10)
@@ -257,6 +260,7 @@ def _by_method(errors: Iterable[tuple[str, LevelError | SizeError]]) -> list[lis
 
 
 def _query_rows(accuracy: Accuracy) -> list[list[str]]:
+    """Errors by level and query, as rows of a table."""
     return [
         [
             e.level,
@@ -289,6 +293,7 @@ def _number(value: float) -> str:
 
 
 def _scope(design: Design) -> str:
+    """How many areas and counts the release has, in one sentence."""
     cells = design.attributes.cells(design.attributes.detailed)
     levels = zip(design.spine.levels, design.spine.names, strict=True)
     areas = ", ".join(f"{name} {len(names):,}" for name, names in levels)
@@ -296,6 +301,9 @@ def _scope(design: Design) -> str:
 
 
 def _guarantee_text(guarantee: GuaranteeSummary) -> str:
+    """The guarantee in words: rho², epsilon at delta in two ways, whom it is about, what is exact, and earlier
+    releases.
+    """
     earlier = guarantee.get("with_earlier")
     both = ""
     if isinstance(earlier, dict):
@@ -320,11 +328,15 @@ def _by_level(accuracy: Accuracy) -> list[tuple[str, float]]:
 
 
 def _texts(guarantee: GuaranteeSummary, key: str) -> list[str]:
+    """The texts of a list in the summary of a guarantee; none where it has another kind of value."""
     texts = guarantee[key]
     return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
 def _assumptions(guarantee: GuaranteeSummary) -> ui.Points:
+    """What is exact, impossible or bounded, and which tables were there before: all that the guarantee takes as
+    public.
+    """
     impossible = guarantee.get("impossible_cells")
     return ui.Points(
         [
@@ -337,6 +349,7 @@ def _assumptions(guarantee: GuaranteeSummary) -> ui.Points:
 
 
 def _budget(design: Design) -> list[tuple[str, str, str, float]]:
+    """Share of rho² and variance of every query that is measured, level by level."""
     rows = []
     for index, level in enumerate(design.spine.levels):
         for query, variance in design.noise(index).items():

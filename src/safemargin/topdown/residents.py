@@ -179,6 +179,7 @@ class _BothFits:
         return np.hstack(parts)
 
     def standard_error(self, level: int, query: MarginQuery) -> FloatArray:
+        """Of every count of a margin: that of the households, and `UNKNOWN` for persons, who were not measured yet."""
         own, further = self.queries[query]
         errors = self.homes.standard_error(level, own)
         return np.hstack([errors, np.full((len(errors), further), UNKNOWN)])

@@ -115,7 +115,8 @@ def release(
     """The release of a project that was counted and checked.
 
     Until its manifest is there, everything is in `unfinished`. `attack` names what an onlooker knows, and what they
-    want to know.
+    want to know. In this order: claim the folder, measure what is missing, estimate, write the guarantee and the
+    manifest, give the folder its name. Each step finds what an interrupted run left, and draws no noise twice.
     """
     config, project, inputs = counted.config, counted.project, counted.inputs
     design, counts = counted.design, counted.counts
@@ -166,7 +167,10 @@ def _drawn_in_spark(counted: CountedProject, public: Folder, progress: Progress)
 
 
 def check(design: Design, counts: Sequence[IntArray]) -> None:
-    """Refuse what cannot be carried out, before anything is written."""
+    """Refuse what cannot be carried out, before anything is written: sizes, contradicting limits, data beyond their
+    bounds,
+    names that would share a file, and earlier tables that no tables agree with.
+    """
     check_size(design)
     exact = exact_counts(design, counts)
     combine_limits(design, exact)
@@ -260,7 +264,10 @@ def plan_release(config: Path) -> TopDownPlan:
 
 
 def recompute(published: Path, progress: Progress = no_progress) -> Recomputation:
-    """The estimation phase again, from copies of its public sources alone, compared with what was published."""
+    """The estimation phase again, from copies of its public sources alone, compared with what was published.
+
+    Integer tables must be equal; estimates may differ in the last digits, as another BLAS adds in another order.
+    """
     public = Folder(published)
     design = public.read_design()
     public.read_measurements(design)

@@ -17,6 +17,17 @@ What callers may rely on
     * `round_to_integers` returns integers that satisfy every row by integer addition (`_verified`), or raises.
     * Where tables further down limit what can be divided (`LookAhead`), their unknowns are part of step 2.
     * One thread and fixed options: the same public files give the same tables on every machine of a kind.
+
+Example
+    An area of 3 old and 4 young people has two parts with estimates of 1.4 and 1.6 old, 2.2 and 1.8 young. Rounding
+    each by itself would give 1 + 2 and 2 + 2, which adds up here; it need not, and then the nearest that does is taken.
+
+    >>> age = Attributes(("age",), (("old", "young"),))
+    >>> near, even = np.array([[1.4, 2.2], [1.6, 1.8]]), {age.detailed: np.ones((2, 2))}
+    >>> above, none = np.array([[3, 4]]), np.zeros(2, dtype=bool)
+    >>> problem = SiblingMatrices(age, age.detailed).problem(above, [], [], none, near, even)
+    >>> round_to_integers(problem, nonnegative_estimate(problem)).tolist()
+    [1, 2, 2, 2]
 """
 
 import math
@@ -93,7 +104,10 @@ class SiblingProblem:
 
 
 class SiblingMatrices:
-    """The matrices of sibling problems of every size, each built once."""
+    """The matrices of sibling problems of every size, each built once.
+
+    Problems of equally many parts share a matrix; only ends, targets and weights differ.
+    """
 
     def __init__(self, attributes: Attributes, margin: MarginQuery) -> None:
         self.attributes, self.margin = attributes, margin
@@ -173,7 +187,11 @@ class SiblingMatrices:
         weights: dict[MarginQuery, FloatArray],
         starts: IntArray,
     ) -> TransportProblem | None:
-        """The same problem in the shape that Newton's method takes; None if it has another."""
+        """The same problem in the shape that Newton's method takes; None if it has another.
+
+        That shape is: each count in an interval, the sums above exact, and at most one coarser margin, fixed or near
+        its measurement. Anything else (weighted sums, crossing margins, bounds on sums) goes to Clarabel.
+        """
         low, high = np.zeros(target.shape), np.where(gone, 0.0, np.inf)
         sums = {query: weight for query, weight in weights.items() if query != self.margin}
         fixed = dict[MarginQuery, IntArray]()
@@ -257,7 +275,11 @@ def _shortest_step(problem: SiblingProblem, far: float) -> FloatArray:
 
 
 def _least_squares(weights: FloatArray, matrix: sparse.csc_array, right: FloatArray, equations: int) -> FloatArray:
-    """The least `x` by weighted squares with `matrix x <= right`, with equality in the first rows."""
+    """The least `x` by weighted squares with `matrix x <= right`, with equality in the first rows.
+
+    Raises `Infeasible` if the solver ends without a solution in both scalings; integer tables may still exist, so
+    callers with an integer program ask that (`LevelProblem._solve_margin`).
+    """
     import clarabel
 
     settings = clarabel.DefaultSettings()

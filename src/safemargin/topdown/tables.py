@@ -288,7 +288,8 @@ def solve_tables(
 
     `keep` is called with every level that is solved. If levels have to be solved again, `drop` is called first, once,
     and every level is kept at the end. Levels of `done` are trusted, not checked; they too may be solved again, and
-    only after `drop` are they passed to `keep`.
+    only after `drop` are they passed to `keep`. Raises `InputError` if no tables satisfy all constraints, and
+    `TooLargeError` if none were found and none are known not to exist.
     """
     reachable = reachable_levels(design, limits)
     levels: list[SolvedLevel] = []
@@ -360,7 +361,10 @@ def _solve_level(
 
 
 def _check_progress(design: Design, solved: SolvedLevel, level: int, marks: frozenset[Area], failed: set[Area]) -> None:
-    """Refuse to solve siblings again that were solved with the same look-ahead, in vain."""
+    """Refuse to solve siblings again that were solved with the same look-ahead, in vain.
+
+    Marks only grow, and every turn adds one or ends here: so the solver ends.
+    """
     for _, area in failed:
         parent = int(design.spine.parents[level][area]) if level else 0
         areas = design.spine.children(level - 1, parent) if level else range(1)

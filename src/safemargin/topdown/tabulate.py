@@ -78,7 +78,8 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
     """Counts of the smallest areas: a row for each area, a column for each cell of the detailed margin.
 
     `path` may be another file with the same columns, of people or, with a column `count`, of their numbers. These
-    counts are confidential: the measurement phase alone gets them.
+    counts are confidential: the measurement phase alone gets them. An area or a category that is not listed is an
+    error: a row that silently dropped out would be missing from every table.
     """
     kinds, count = project.kinds, project.data.count
     if path is not None and "count" in _source(path).columns:
@@ -122,6 +123,7 @@ def _people(project: TopDownProject, columns: Sequence[str]) -> DuckSource:
 
 
 def _source(path: Path) -> DuckSource:
+    """The rows of a file that DuckDB reads; other forms are refused."""
     source = open_source(path)
     if not isinstance(source, DuckSource):
         raise InputError(f"{path}: must be a CSV, Parquet or JSON lines file")
@@ -133,6 +135,9 @@ def _text(source: DuckSource, name: str) -> str:
 
 
 def _checked_sum(database: duckdb.DuckDBPyConnection, source: DuckSource, column: str) -> str:
+    """SQL for the sum of a column of counts, once every value of it is a whole number in the range that sums are exact
+    in.
+    """
     number = f"try_cast({source.fields[column]} as double)"  # exact: larger numbers than 2 ** 53 are refused
     wrong = f"{number} is null or {number} < 0 or {number} <> floor({number}) or {number} > {MAX_COUNT}"
     bad = database.execute(
@@ -146,7 +151,10 @@ def _checked_sum(database: duckdb.DuckDBPyConnection, source: DuckSource, column
 def _coded(
     database: duckdb.DuckDBPyConnection, path: Path, columns: Sequence[str], labels: Sequence[tuple[str, ...]]
 ) -> tuple[str, str]:
-    """SQL for the codes of the values `k0`, `k1`... of `people` among their labels; unknown values are refused."""
+    """SQL for the codes of the values `k0`, `k1`... of `people` among their labels; unknown values are refused.
+
+    The first column is the area, the others are attributes; messages name the one that is wrong and the value.
+    """
     selected, joins = [], []
     for index, (column, names) in enumerate(zip(columns, labels, strict=True)):
         codes = {"label": np.array(names, dtype=object), "code": np.arange(len(names), dtype=np.int64)}
@@ -278,6 +286,7 @@ def _cell_name(columns: Sequence[str], labels: Sequence[tuple[str, ...]], codes:
 
 
 def _integer(path: Path, column: str, text: str) -> int:
+    """A limit as an integer; an error names the file, the column and the value."""
     try:
         value = exact_number(text)
     except ValueError:

@@ -113,6 +113,7 @@ class JointRelease(ui.Result):
         return published_epsilon(float(self.guarantee.budget or 0), self.persons.design.delta)
 
     def to_json(self) -> ui.Document:
+        """The document of a joint release: the guarantee of both together, then both parts."""
         return {
             "schema": ui.SCHEMA,
             "rho_squared": str(self.guarantee.budget),
@@ -126,6 +127,7 @@ class JointRelease(ui.Result):
         }
 
     def to_report(self) -> ui.Report:
+        """Both releases on one page, with the guarantee per person above them. Confidential, like its parts."""
         both = (
             f"Households and persons together: rho² = {self.guarantee.budget} per person, who {self._may} (epsilon "
             f"{self.epsilon:.2f} at delta {self.persons.design.delta:g}). {self._if_they_stay}Tables of persons keep "
@@ -184,7 +186,11 @@ def _is_joint(path: Path) -> bool:
 
 
 def _run_joint(config: Path, folder: Path, *, progress: Progress = no_progress) -> JointRelease:
-    """Households, then persons that keep to them; both write microdata, and both are resumed if interrupted."""
+    """Households, then persons that keep to them; both write microdata, and both are resumed if interrupted.
+
+    Everything that can be refused is refused before any noise is drawn: noise on households without tables of persons
+    would be spent for nothing.
+    """
     section = load_section(JointProject, config).joint
     units = count_project(section.households, folder / HOUSEHOLDS, progress)
     if units.project.data.unit == "person":
@@ -290,7 +296,11 @@ def _stated(design: Design) -> str:
 
 
 def _linked(section: JointSection, persons: CountedProject, first: TopDownRelease) -> Design:
-    """The design of persons with the limits that follow from published tables of households."""
+    """The design of persons with the limits that follow from published tables of households.
+
+    In every smallest area the people in households are between what its households hold at least and at most. That is
+    an earlier table for persons: published, and no matter of their data.
+    """
     other, last = first.design, persons.design.spine.last
     (query, people), (living, _, inside) = _sizes(section, other), _inside(section, persons.design)
     homes = other.attributes.margin(Folder(first.published).read_table(other, last), query)
@@ -308,7 +318,11 @@ def _solved_by(design: Design, project: TopDownProject, query: MarginQuery) -> D
 
 
 def _guarantee(section: JointSection, units: Design, persons: Design, from_data: bool) -> Guarantee:
-    """Both, per person: of the households, those records count that may change with one person's."""
+    """Both, per person: of the households, those records count that may change with one person's.
+
+    Somebody who stays changes one household at most, somebody who moves two, of sizes that differ by one: `movers` has
+    what each noisy margin of households then costs.
+    """
     one, other = population_of(units), population_of(persons)
     most = max((high for _, high in section.sizes.values()), default=section.each[1])
     moves = section.person_change == MOVES

@@ -1,4 +1,5 @@
 from .blocks import (
+    CHECK as CHECK,
     MOST_ROWS as MOST_ROWS,
     SCHEMA as SCHEMA,
     UNNAMED_COUNT as UNNAMED_COUNT,
@@ -53,11 +54,13 @@ from .elements import (
     Html as Html,
     element as element,
     joined as joined,
+    marked as marked,
     page_in as page_in,
     paragraphs as paragraphs,
     points as points,
     render_page as render_page,
     section as section,
+    style_of as style_of,
 )
 from .formatting import (
     band_label as band_label,
@@ -75,7 +78,6 @@ from .formatting import (
 )
 from .options import (
     DOUBTFUL as DOUBTFUL,
-    READING as READING,
     Axes as Axes,
     Beta as Beta,
     By as By,
@@ -90,7 +92,7 @@ from .options import (
     Master as Master,
     Option as Option,
     Page as Page,
-    ReadingOptions as ReadingOptions,
+    Reading as Reading,
     Rolls as Rolls,
     Skip as Skip,
     Tau as Tau,
@@ -101,7 +103,6 @@ from .options import (
     parse_integers as parse_integers,
     project_file as project_file,
     target_of_tables as target_of_tables,
-    with_reading as with_reading,
 )
 from .output import (
     PROGRESS as PROGRESS,

@@ -11,7 +11,7 @@ from typing import Any
 from safemargin.ui.counts import CountTable
 from safemargin.ui.formatting import kind_words
 from safemargin.ui.plans import AxisStrips, ChoiceBars, Remedies
-from safemargin.ui.results import Coverage, DotPlot, Downloads, Protection, ResultBar
+from safemargin.ui.results import Coverage, DotPlot, Downloads, Protection, ResultBar, SelfCheck
 
 SCHEMA = 1
 """Version of the JSON documents (`docs/json.md`); a change of meaning raises it."""
@@ -246,8 +246,12 @@ class AnswerStrips:
 class Fold:
     """What opens on a click; a terminal shows it only if it is `printed` there."""
 
-    def __init__(self, summary: str, *parts: "Part", printed: bool = False, is_open: bool = False) -> None:
+    def __init__(
+        self, summary: str, *parts: "Part", printed: bool = False, is_open: bool = False, on_paper: bool = True
+    ) -> None:
         self.summary, self.parts, self.printed, self.is_open = summary, parts, printed, is_open
+        self.on_paper = on_paper
+        """Whether it is part of the page when that is printed: what stands there in another form is not."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +301,7 @@ Block = (
     | Coverage
     | DotPlot
     | Downloads
+    | SelfCheck
     | Protection
     | ResultBar
     | Heat
@@ -315,6 +320,10 @@ class Report:
 
     def __init__(self, title: str, *parts: Part, banner: tuple[str, str] | None = None, kicker: str = "") -> None:
         self.title, self.parts, self.banner, self.kicker = title, parts, banner, kicker
+
+
+CHECK = Section("Check it yourself", SelfCheck(), anchor="check")
+"""The form in which a page checks files, as the pages that have it show it."""
 
 
 def blocks(parts: Iterable[Part]) -> list[Block]:

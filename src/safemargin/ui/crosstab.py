@@ -62,7 +62,8 @@ def pivot(
     printed = printed or {}
     across, axes = layout(categories, bool(options))
     columns = list(options) if options else list(categories[across]) if across else ["count"]
-    place_of = {key: place for place, key in enumerate(notes or {})}
+    listed = list({id(note): note for note in (notes or {}).values()}.values())  # all options of a group share one
+    place_of = {key: next(n for n, each in enumerate(listed) if each is note) for key, note in (notes or {}).items()}
     has_totals = len(columns) > 1
     found = {tuple(dict(cell)[axis] for axis in axes) for cell, _ in values}
     places = [{name: place for place, name in enumerate(categories[axis])} for axis in axes]
@@ -97,7 +98,7 @@ def pivot(
         CountRow((total, *("" for _ in axes[1:])), foot) if is_known and axes else None,
         totals=has_first,
         shares=shares and has_first,
-        notes=list((notes or {}).values()),
+        notes=listed,
     )
 
 

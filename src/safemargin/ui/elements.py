@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from markupsafe import Markup, escape
 
 from safemargin.ui.blocks import Report
-from safemargin.ui.page import page_of
+from safemargin.ui.page import MARKS, SYMBOLS, page_of, templates
 
 Html = Markup
 """Text that is markup already."""
@@ -19,6 +19,12 @@ def element(tag: str, *content: object, **attributes: str) -> Html:
     """
     given = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(text)}"' for name, text in attributes.items())
     return Html(f"<{tag}{given}>{''.join(escape(part) for part in content)}</{tag}>")
+
+
+def marked(state: str, words: str) -> Html:
+    """A sentence with its mark, which readers of screens do not need: the sentence says the same."""
+    mark = element("i", {**SYMBOLS, **MARKS}[state], class_=f"k {state}", aria_hidden="true")
+    return mark + Html(" ") + words
 
 
 def joined(parts: Iterable[object]) -> Html:
@@ -51,3 +57,8 @@ def page_in(language: str, title: str, body: Html, style: str = "") -> str:
     """A page in another language than English, with rules of its own for its style."""
     page = render_page(title, body).replace('<html lang="en"', f'<html lang="{escape(language)}"', 1)
     return page.replace("</style>", f"{style}</style>", 1) if style else page
+
+
+def style_of(name: str) -> str:
+    """A style sheet of this package."""
+    return str(templates().get_template(name).render())

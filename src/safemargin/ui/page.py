@@ -42,7 +42,10 @@ SYMBOLS = {
 }
 """The letter of a status or verdict, beside its colour and pattern: for readers and printers without colours."""
 _PERCENT = re.compile(r"(?<=\d) %")
-SCRIPTS = (("page.js", 'class="map"'), ("page.js", 'class="full sortable"'), ("counts.js", 'class="counts'))
+SCRIPTS = (
+    *(("page.js", 'class="map"'), ("page.js", 'class="full sortable"')),
+    *(("counts.js", 'class="counts'), ("check.js", 'class="check"')),
+)
 """Scripts, each with what needs it."""
 BLOCKS = ("blocks.html", "counts.html", "results.html", "plans.html")
 """Templates with a macro for every kind of block."""
@@ -57,24 +60,17 @@ STYLES = (
     ),
 )
 """Styles of components, each with what needs it."""
-MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
+MARKS = {"sound": "✓", "partly": "?", "unsound": "✕"}
 
 
-def render_report(report: Report, *, checks_itself: bool = False) -> str:
-    """The page of a report; it has the script only where something sorts or filters.
-
-    A page that `checks_itself` ends with a section that checks the files beside it (`templates/check.html`).
-    """
-    lead, parts = _lead(report.parts)
-    body = render_blocks(parts, 2)
-    if not checks_itself:
-        return page_of(report, body, lead=lead)
-    section = Markup(templates().get_template("check.html").render())  # noqa: S704 - a template made it, which escapes
-    return page_of(report, body + Markup("\n\n") + section, script("check.js"), lead=lead)
+def render_report(report: Report, *more: Part) -> str:
+    """The page of a report, with `more` at its end; it has a script only where something sorts, filters or checks."""
+    lead, parts = _lead([*report.parts, *more])
+    return page_of(report, render_blocks(parts, 2), lead=lead)
 
 
-def page_of(report: Report, body: Markup, *more: tuple[str, str], lead: Headline | None = None) -> str:
-    """The body as one file under the title of the report, with `more` scripts and their hashes.
+def page_of(report: Report, body: Markup, lead: Headline | None = None) -> str:
+    """The body as one file under the title of the report.
 
     A verdict that leads is the heading. Style and scripts of a component are there where it is used.
     """
@@ -85,7 +81,7 @@ def page_of(report: Report, body: Markup, *more: tuple[str, str], lead: Headline
         "report": report,
         "body": body,
         "lead": lead,
-        "scripts": [*dict.fromkeys(scripts), *more],
+        "scripts": [*dict.fromkeys(scripts)],
         "styles": styles,
     }
     return templates().get_template("page.html").render(given)

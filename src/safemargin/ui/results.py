@@ -102,6 +102,10 @@ class Protection:
     sentences: Sequence[str]
 
 
+class SelfCheck:
+    """A form in which the page checks the files that lie beside it."""
+
+
 @dataclass(frozen=True)
 class Downloads:
     """Files that lie beside the page."""

@@ -1,4 +1,13 @@
-"""All rules for one electorate: how private the winner is under each, and how that changes with more voters."""
+"""All rules for one electorate: how private the winner is under each, and how that changes with more voters.
+
+Objects
+    row         one rule with delta for n and for n + 1 voters: with many rules delta alternates with parity
+    fit         1 / sqrt(a n + b) through delta of smaller electorates (Tables 1 and 2 of the paper), if it fits
+    axioms      which of three axioms a rule satisfies in all small elections (`axioms.py`): no is proved, yes is not
+
+Rules are ranked by the larger of the two deltas, and of an interval by its upper end. A rule that cannot be answered is
+listed with its reason, never omitted. The order is a matter of the belief and the electorate, so the page states both.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,6 +105,7 @@ class RuleRanking(Result):
 
 
 def _row_document(row: RuleRow) -> Document:
+    """One rule in the document of `rules --json`; points, fit and axioms only where they were computed."""
     document: Document = {
         "rule": row.rule,
         "delta": row.privacy.delta,
@@ -115,6 +125,7 @@ def _row_document(row: RuleRow) -> Document:
 
 
 def _cells(row: RuleRow) -> list[str]:
+    """One rule in the table; the least epsilon is a dash where there is none or it is not known."""
     pure = row.privacy.pure_epsilon
     least = "-" if pure is None or not isfinite(pure) else f"{pure:.4g}"
     return [row.rule, _delta(row.privacy), _delta(row.one_more), least, row.privacy.engine]
@@ -134,7 +145,15 @@ def _points(measured: Callable[[int, int], OutcomePrivacy], voters: int, engine:
 
 
 def _fit(points: Sequence[tuple[int, float]]) -> tuple[float, float] | None:
-    """Least squares of 1 / delta^2 on the number of voters, as in Tables 1 and 2 of the paper."""
+    """Least squares of 1 / delta^2 on the number of voters, as in Tables 1 and 2 of the paper.
+
+    None with fewer than three points, or where the curve is off by more than `MAX_MISFIT` in its second half: then
+    delta falls exponentially, and has no such curve.
+
+    >>> a, b = _fit([(n, (2 * n + 3) ** -0.5) for n in (2, 4, 8, 16)])
+    >>> round(a, 9), round(b, 9)
+    (2.0, 3.0)
+    """
     if len(points) < 3:
         return None
     sizes, deltas = np.array(points).T
@@ -170,6 +189,7 @@ def _chart(rows: Sequence[RuleRow]) -> Spec:
 
 
 def _delta(privacy: OutcomePrivacy) -> str:
+    """Delta with three digits, or both ends of its interval."""
     low, high = privacy.interval
     return three_digits(privacy.delta) if privacy.exact else f"{low:.2g} to {high:.2g}"
 

@@ -226,7 +226,10 @@ def count_transfers(kinds: VoterTypes, progress: Progress = no_progress) -> Outc
 
 
 class TransferCase(NamedTuple):
-    """Per split of first places: who is dropped, the second places that the first other needs, chances of results."""
+    """Per split of first places: who is dropped, the second places that the first other needs, chances of results.
+
+    Rows follow the splits of `count_transfers`; `need` counts second places of the dropped candidate's voters.
+    """
 
     dropped: IntArray
     need: IntArray
@@ -234,7 +237,10 @@ class TransferCase(NamedTuple):
 
 
 def _known(kinds: VoterTypes) -> tuple[IntArray, IntArray]:
-    """First places of known votes, and for each candidate dropped the lead of the first other over the second then."""
+    """First places of known votes, and for each candidate dropped the lead of the first other over the second then.
+
+    The sums of the rule with three candidates are three first places, then two per duel.
+    """
     sums = kinds.offset
     duels = {(0, 1): sums[3:5], (0, 2): sums[5:7], (1, 2): sums[7:9]}
     leads = [duels[tuple(c for c in range(3) if c != dropped)] for dropped in range(3)]  # type: ignore[index]
@@ -249,6 +255,11 @@ def _per_vote(
     tables: list[Seconds],
     pairs: list[tuple[int, int]],
 ) -> TransferCase:
+    """What each split of first places leads to if the person casts `vote`: who is dropped, and how the rest decides.
+
+    After the one with fewest first places is dropped, the other two need their second places: the binomial tails of
+    `tables` give the chance that these reach what is needed.
+    """
     assert isinstance(kinds.rule, Stv)
     sums = tops + known[0][:, None]
     sums[vote[0]] += 1

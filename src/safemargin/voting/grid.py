@@ -107,6 +107,15 @@ def grid_of(kinds: VoterTypes, *, is_order: bool = True) -> VoteGrid:
     """The smallest grid found: independent columns of what votes add; or else the sums, or the counts of every kind.
 
     With `is_order` a point says in which order the sums are, all that a winner needs; otherwise the sums themselves.
+
+    Borda with three candidates has three sums and a grid of two dimensions, as the sums of all always add up:
+
+    >>> from safemargin.voting.election import Election, uniform
+    >>> from safemargin.voting.rules import rule_named
+    >>> borda = rule_named("borda", 3)
+    >>> grid = grid_of(Election(borda, 5, uniform(borda)).kinds)
+    >>> grid.dimensions, grid.cells(4), grid.steps.tolist()
+    (2, 81, [[1, 2], [0, 2], [2, 1], [2, 0], [0, 1], [1, 0]])
     """
     columns = kinds.adds.shape[1]
     grid = None if kinds.rule.needs_counts or columns > MAX_COLUMNS else _independent_grid(kinds, is_order)
@@ -179,6 +188,10 @@ def law_of_groups(groups: Sequence[tuple[int, FloatArray]], grid: VoteGrid, prog
 
 
 def _add_votes(groups: Sequence[tuple[int, Sequence[float]]], steps: IntArray, kind: type, progress: Progress) -> Any:
+    """The law of the sums of several groups of voters, one vote after the other, in numbers of the given kind.
+
+    `kind` is `float64`, or `object_` for integers of any length, where weights are integers over one denominator.
+    """
     others = sum(size for size, _ in groups)
     most = steps.max(axis=0)
     law: Any = np.zeros(tuple(others * int(step) + 1 for step in most), dtype=kind)

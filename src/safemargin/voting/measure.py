@@ -1,4 +1,35 @@
-"""What publishing a result exactly discloses about one vote, by the first engine of a table that can answer."""
+"""What publishing a result exactly discloses about one vote, by the first engine of a table that can answer.
+
+Objects
+    n           voters: the person in question, those whose votes are known, and the others, who vote independently
+    Q_x(r)      the chance of the published result r if the person votes x
+    delta       at epsilon e: the largest sum over results of max(Q_x(r) - exp(e) Q_y(r), 0), over all pairs x, y
+    engine      a way to compute Q, or bounds of it, for some rules and sizes (`ENGINES`)
+
+Statement (docs/outcome_method.md; Definition 2 of the paper on the privacy of exact outcomes)
+    Whoever holds the stated belief, and reads the result, infers no more of x against y than an
+    (epsilon, delta)-private mechanism would disclose. No noise is added: the other votes are the noise.
+
+The order of engines
+    Exact closed forms and sums come first, then those whose rounding is relative, then those with an absolute error
+    where delta is large beside it, at last drawn elections. An engine says why it cannot (`refusal`), so a user who
+    asks for one reads the reason.
+
+Invariants
+    * `exact` is true only if rounding leaves less than `MAX_SLACK` of delta open; else an interval holds delta.
+    * A drawn value states its interval with 95 %, and an upper end that is proved without drawing where there is one.
+    * What the belief omits is named (`_unnamed`): the statement is about the votes that it gives a chance.
+
+Example
+    Five voters, two candidates: one vote decides if the four others tie, which has a chance of 6 in 16.
+
+    >>> from safemargin.voting.election import uniform
+    >>> from safemargin.voting.rules import rule_named
+    >>> rule = rule_named("plurality", 2)
+    >>> found = measure(Election(rule, 5, uniform(rule)), rational=True)
+    >>> found.fraction, found.engine, found.pair
+    (Fraction(3, 8), 'closed form', ('a>b', 'b>a'))
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +100,13 @@ def measure(
     draws: int = DRAWS,
     progress: Progress = no_progress,
 ) -> OutcomePrivacy:
-    """How private publishing the result of an election is, against somebody who believes what it says."""
+    """How private publishing the result of an election is, against somebody who believes what it says.
+
+    `publish` is a key of `PUBLISHED`; `curve` are further epsilons; `engine` is taken where it can answer, else the
+    first that can, with a note. With `rational`, delta is also a fraction; with `simulator`, the least delta of a
+    simulator that does not see the vote. `draws` matters only where no engine computes. An election of people who vote
+    alike, or with shares per group, is for `dependent.py`.
+    """
     if not 0 <= epsilon <= MAX_EPSILON:
         raise InputError(f"epsilon = {epsilon}: must be at least 0, and at most {MAX_EPSILON:g}")
     if publish not in PUBLISHED:
@@ -110,7 +147,17 @@ def _unnamed(election: Election) -> list[str]:
 
 
 def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list[Fraction]]:
-    """The kinds of votes that are counted, with their shares; of very many equal ones the two that matter."""
+    """The kinds of votes that are counted, with their shares; of very many equal ones the two that matter.
+
+    Publishing first places merges votes with one favourite. Where a belief stands for more votes than it lists (all
+    rankings alike, `behind`), two kinds as rare as any are enough, since delta of counts depends on the rarest two.
+
+    >>> from safemargin.voting.election import uniform
+    >>> from safemargin.voting.rules import rule_named
+    >>> borda = rule_named("borda", 3)
+    >>> [str(share) for share in counted_kinds(Election(borda, 5, uniform(borda)), "tops")[1]]
+    ['1/3', '1/3', '1/3']
+    """
     belief, rule = election.belief, election.rule
     if publish == "tops" and belief.behind > 1:  # the votes are kinds of the rule, and their favourites mean nothing
         return [(c,) for c in range(rule.candidates)], [Fraction(1, rule.candidates)] * rule.candidates
@@ -127,6 +174,7 @@ def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list
 
 
 def _scores(election: Election, epsilons: Sequence[float]) -> OutcomePrivacy:
+    """Of publishing the sums of the rule: the law of the sums with one vote, less that with another, at every point."""
     kinds = election.kinds
     if len(kinds) < 2:
         raise InputError(ALIKE)
@@ -143,6 +191,12 @@ def _scores(election: Election, epsilons: Sequence[float]) -> OutcomePrivacy:
 def _winner(
     election: Election, epsilons: Sequence[float], asked: str | None, simulator: bool, draws: int, progress: Progress
 ) -> OutcomePrivacy:
+    """Of publishing who won: by the engine that was asked for if it can answer, else by the first of the table that
+    can.
+
+    Where a curve or a simulator is asked for, engines for epsilon 0 alone are passed over. Votes that the rule does not
+    distinguish are one kind; with one kind only nothing is disclosed.
+    """
     kinds = election.kinds
     if len(kinds) < 2:
         none = [Worst(0.0, -inf, (0, 0), ())] * len(epsilons)
@@ -179,6 +233,11 @@ def _winner(
 def _sampled(
     election: Election, epsilon: float, name: str, draws: int, progress: Progress, notes: list[str]
 ) -> OutcomePrivacy:
+    """Of publishing who won, from drawn elections: an interval, and what holds without drawing.
+
+    Who wins follows from the counts of all kinds, so delta is at most that of publishing these (Lemma 3): a proved
+    upper end, which a union bound over pairs and results often improves on.
+    """
     kinds = election.kinds
     if symmetric.applies(kinds):
         estimate = symmetric.sample_alike(kinds, epsilon, draws, 0, progress)
@@ -210,7 +269,16 @@ def chances_of(election: Election) -> OutcomeDistribution:
 
 
 def least_epsilon(election: Election, publish: str, target: float) -> float:
-    """The least epsilon with delta at most `target`, to six digits and rounded up; infinite if there is none."""
+    """The least epsilon with delta at most `target`, to six digits and rounded up; infinite if there is none.
+
+    Delta falls as epsilon grows, so the root is bracketed by doubling and found by Brent's method.
+
+    >>> from safemargin.voting.election import uniform
+    >>> from safemargin.voting.rules import rule_named
+    >>> rule = rule_named("plurality", 2)
+    >>> round(least_epsilon(Election(rule, 5, uniform(rule)), "winner", 0.1), 6)
+    0.631272
+    """
     if not 0 < target < 1:
         raise InputError(f"delta = {target:g}: must lie between 0 and 1")
     from scipy.optimize import brentq  # slow to import, and only this needs it
@@ -264,7 +332,13 @@ def worst_in(box: ShareBox, election: Election, publish: str, epsilon: float) ->
 
 
 def _filled(box: ShareBox, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
-    """Shares from the low ends up, by the same part of the room of each; those of `lowest` only if they must."""
+    """Shares from the low ends up, by the same part of the room of each; those of `lowest` only if they must.
+
+    >>> ends = (Fraction(2, 5),) * 2, (Fraction(3, 5),) * 2
+    >>> box = ShareBox(((0, 1), (1, 0)), *ends)
+    >>> [[str(share) for share in _filled(box, lowest)] for lowest in ((), (0,))]
+    [['1/2', '1/2'], ['2/5', '3/5']]
+    """
     shares = list(box.low)
     for group in ([i for i in range(len(shares)) if i not in lowest], list(lowest)):
         left = 1 - sum(shares)
@@ -286,21 +360,27 @@ class Engine:
 
 
 def _unless(applies: Callable[[VoterTypes], bool], kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """No reason where the engine applies, and an empty one (it is for other rules) where it does not."""
     return None if applies(kinds) else ""
 
 
 def _refuse_transfers(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """For elimination with three candidates, by dynamic programming: its tables are quadratic in the voters."""
     if not transfers_apply(kinds):
         return ""
     return None if kinds.others <= MAX_TRANSFER_VOTERS else f"more than {MAX_TRANSFER_VOTERS:,} voters"
 
 
 def _refuse_convolution(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """For every rule whose sums live on a grid of few cells: the cost is cells times voters times kinds."""
     steps = grid.additions(kinds.others)
     return None if steps <= MAX_STEPS else f"{_about(steps)} steps are too many"
 
 
 def _refuse_transform(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """For grids of up to three dimensions, in windows that hold all but 1e-20 of the votes, tilted to where it
+    matters.
+    """
     if grid.dimensions > MAX_DIMENSIONS:
         return f"a grid of {grid.dimensions} dimensions is too large"
     spread = kinds.others * (kinds.weights @ (grid.steps - kinds.weights @ grid.steps) ** 2)
@@ -309,6 +389,7 @@ def _refuse_transform(kinds: VoterTypes, grid: VoteGrid) -> str | None:
 
 
 def _refuse_races(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """For rules of points at any number of voters, while delta is large beside an absolute error of 1e-12."""
     if not close_races.applies(kinds, grid):
         return ""
     near = kinds.others * crossings(kinds)[0].rate <= MAX_EXPONENT
@@ -316,6 +397,7 @@ def _refuse_races(kinds: VoterTypes, grid: VoteGrid) -> str | None:
 
 
 def _refuse_planes(kinds: VoterTypes, grid: VoteGrid) -> str | None:
+    """For rules on grids of three dimensions at any number of voters, while two sums may be nearly equal."""
     if not race_planes.applies(kinds, grid):
         return ""
     if not race_planes.fits(kinds, grid):

@@ -148,6 +148,7 @@ def _electorate(
 
 
 def _winner(rule: Rule, ballots: Ballots) -> str:
+    """Who won with the votes that were cast, by name."""
     return rule.outcome_name(rule.winner(tuple(ballots.counts), tuple(ballots.counts.values())), ballots.names)
 
 
@@ -210,7 +211,11 @@ def _measure_other(
 
 
 def _leaking(election: Election, count: int) -> list[Election]:
-    """The election with `count` votes more known, in every way they can have been cast."""
+    """The election with `count` votes more known, in every way they can have been cast.
+
+    Whoever gets to know other people's votes infers more; as it is not said which, all cases are measured and the worst
+    is taken. Beyond `MAX_LEAKS` cases the votes must be named.
+    """
     votes = election.kinds.votes
     if count < 0 or ways(count, len(votes)) > MAX_LEAKS:
         raise InputError(f"leaked = {count}: must be from 0 to what can be tried; name the votes in `known`")
@@ -236,7 +241,11 @@ def _classify(elections: Sequence[Election], publish: str, epsilon: float) -> St
 def _search(
     elections: Sequence[Election], publish: str, epsilon: float, delta: float, draws: int
 ) -> tuple[float, int, float]:
-    """The smallest electorate and the least epsilon for a delta, whichever belief is held."""
+    """The smallest electorate and the least epsilon for a delta, whichever belief is held.
+
+    Delta need not fall with every voter, only over a `period` (parity; for a qualified majority its denominator), so
+    `smallest_electorate` looks at whole periods.
+    """
     if not elections:
         raise InputError("delta: give a belief, not intervals")
 

@@ -51,7 +51,11 @@ LOST = 1e-16
 
 @dataclass
 class Race:
-    """The counts of all others, and what was already computed about them."""
+    """The counts of all others, and what was already computed about them.
+
+    `shares` are per candidate, `known` the votes that are known; candidates of equal share and known votes give one
+    race.
+    """
 
     kinds: VoterTypes
     shares: FloatArray
@@ -86,6 +90,12 @@ class Race:
     def _sum(
         self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int, least: float
     ) -> float | None:
+        """log of the chance of one race: a sum over the heights at which the winner and the rival can be; None if
+        below `least`.
+
+        Poisson logs are turned back into multinomial ones by `constant`; the rest below their caps are one coefficient
+        per height (`_log_coefficient`).
+        """
         others, known = self.others, int(self.known[winner])
         own = self.shares[winner]
         if own == 0 or (rival is not None and self.shares[rival] == 0):

@@ -1,4 +1,16 @@
-"""How private a publication is: one value, as JSON, in words and as a page."""
+"""How private a publication is: one value, as JSON, in words and as a page.
+
+Objects
+    delta       the largest gap that one vote makes in the chance of anything published, at an epsilon
+    interval    both ends of delta, equal up to rounding where it is `exact`
+    pair        the two votes that are distinguished best, and `results` those that the first makes likelier
+    curve       delta at further epsilons
+
+Invariants
+    * Every sentence states the belief that it holds against (`words`) and `ASSUMPTIONS` go with every page.
+    * Where a value is not exact, words and pages use the upper end of the interval.
+    * Pure epsilon is None where an engine omits unlikely results: a missing result would make it infinite or too small.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -122,6 +134,7 @@ class OutcomePrivacy(ui.Result):
         return f", and who won, in {self.waves} waves" if self.waves > 1 else ""
 
     def _pair_words(self) -> str:
+        """Who is most exposed, in one sentence; that no vote makes a difference where delta is 0 for certain."""
         first, second = self.pair
         if self.log_delta == -inf:
             return "No vote makes a difference."
@@ -229,6 +242,7 @@ class OutcomePrivacy(ui.Result):
 
 
 def _finite(value: float | None) -> float | None:
+    """The value for a document: JSON has no infinity, so there is none."""
     return value if value is not None and isfinite(value) else None
 
 
@@ -241,7 +255,10 @@ def privacy_of(
     votes: Sequence[Ranking],
     slack: float,
 ) -> OutcomePrivacy:
-    """The value at the first of some epsilons, with the others as its curve; delta may be off by `slack`."""
+    """The value at the first of some epsilons, with the others as its curve; delta may be off by `slack`.
+
+    `votes` are the kinds to which the pair of `worst` refers. `slack` is absolute: callers multiply relative errors.
+    """
     names, first = election.candidates, worst[0]
     return OutcomePrivacy(
         publish,
@@ -261,7 +278,7 @@ def privacy_of(
 def counts_privacy(
     election: Election, publish: str, epsilons: Sequence[float], worst: Sequence[Worst], votes: Sequence[Ranking]
 ) -> OutcomePrivacy:
-    """Of publishing how many cast each vote."""
+    """Of publishing how many cast each vote; pure epsilon is infinite, as a vote that nobody else cast shows."""
     slack = ROUNDING * worst[0].delta
     privacy = privacy_of(election, publish, epsilons, worst, "histogram formula", votes, slack)
     return replace(privacy, pure_epsilon=inf)  # a vote that nobody else cast shows
@@ -283,7 +300,11 @@ def winner_privacy(
 
 
 def worst_of(values: Sequence[OutcomePrivacy]) -> OutcomePrivacy:
-    """The guarantee against whoever holds any of several beliefs: the largest delta, at every epsilon."""
+    """The guarantee against whoever holds any of several beliefs: the largest delta, at every epsilon.
+
+    The pair is that of the worst belief at the first epsilon. It is exact only if every part of it is, and the interval
+    ends where the largest upper end does.
+    """
     worst = max(values, key=lambda value: (value.delta, value.log_delta))
     pure = [value.pure_epsilon for value in values]
     proved = [value.theorem_1 for value in values if value.theorem_1 is not None]

@@ -125,7 +125,11 @@ def fits(kinds: VoterTypes, grid: VoteGrid) -> bool:
 
 
 def ties(kinds: VoterTypes, grid: VoteGrid) -> list[Tie] | None:
-    """The planes on which a vote may matter, parallel ones together; none if a vote alone puts two sums in order."""
+    """The planes on which a vote may matter, parallel ones together; none if a vote alone puts two sums in order.
+
+    Two sums differ by a linear function of the point, so each pair of sums gives the planes on which some vote may turn
+    the sign of the difference: a primitive normal, and the range of its values.
+    """
     own = kinds.adds * grid.scale
     constant = kinds.others * grid.base + kinds.offset * grid.scale
     found: dict[tuple[int, ...], tuple[int, int]] = {}
@@ -267,7 +271,10 @@ class _Plane:
         return slack
 
     def _classes(self, boxes: IntArray) -> tuple[IntArray, IntArray]:
-        """For each box and tie the least and the greatest value, cut off beyond those that matter."""
+        """For each box and tie the least and the greatest value, cut off beyond those that matter.
+
+        A linear function on a box is least and greatest at corners, which the signs of its coefficients choose.
+        """
         along = self.normals[:, 1:].T
         fixed = self.normals[:, 0] * self.value
         first, last = boxes[:, [0, 2]], boxes[:, [1, 3]]

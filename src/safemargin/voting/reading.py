@@ -162,10 +162,13 @@ def _read_groups(path: Path, rows: list[tuple[str, dict[str, str]]], names: tupl
 
 
 def mallows(center: Ranking, dispersion: Fraction) -> dict[Ranking, Fraction]:
-    """Shares that fall by a factor `dispersion` with every pair that is ordered against the center (Mallows 1957).
+    """Shares of all rankings in a Mallows model: `dispersion` to the number of pairs that a ranking has against the
+    centre.
 
-    >>> mallows((0, 1), Fraction(1, 2))
-    {(0, 1): Fraction(2, 3), (1, 0): Fraction(1, 3)}
+    With dispersion 1/2, every pair that is turned round halves the share (Mallows 1957):
+
+    >>> [str(share) for share in mallows((0, 1, 2), Fraction(1, 2)).values()]
+    ['8/21', '4/21', '4/21', '2/21', '2/21', '1/21']
     """
     if not 0 < dispersion <= 1:
         raise InputError(f"belief: dispersion = {float(dispersion):g}: must be above 0 and at most 1")
@@ -194,6 +197,11 @@ def _read_mallows(path: Path, rows: list[tuple[str, dict[str, str]]], names: tup
 
 
 def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], lines: list[str]) -> Belief:
+    """The belief that a column of probabilities states; they must add up to 1, but for rounding, and are divided by
+    their sum.
+
+    Votes of probability 0 are not votes of the belief: nobody is thought to cast them, so nothing is said about them.
+    """
     for where, share in zip(lines, shares, strict=True):
         if share < 0:
             raise InputError(f"{where}: probability {float(share):g} is below 0")
@@ -223,6 +231,7 @@ def read_ballots(path: Path, names: tuple[str, ...] | None = None) -> Ballots:
 
 
 def _count(text: str, where: str) -> int:
+    """How often a vote was cast, as a whole number; an error names the line."""
     try:
         return whole_number(text)
     except BadText as reason:
@@ -259,7 +268,11 @@ def _read_preflib(path: Path) -> Ballots:
 
 
 def preflib_places(order: str, where: str) -> list[tuple[str, ...]]:
-    """The places of a PrefLib order such as `1,{2,3},4`."""
+    """The places of a PrefLib order such as `1,{2,3},4`; braces hold candidates in one place.
+
+    >>> preflib_places("1,{2,3},4", "line 1")
+    [('1',), ('2', '3'), ('4',)]
+    """
     places: list[tuple[str, ...]] = []
     for tied, single in re.findall(r"\{([^{}]*)\}|([^,{}]+|[{}])", order):
         if single in ("{", "}"):

@@ -1,4 +1,21 @@
-"""What the exact result of a release, the count of every option over everybody, discloses about one person."""
+"""What the exact result of a release, the count of every option over everybody, discloses about one person.
+
+Objects
+    counts      of every option over everybody who answered; the result is all of them
+    belief      everybody else chose independently, with the shares of the result (half an answer more per option, so
+                that none is impossible) or with equal shares
+    curve       pairs (epsilon, delta) of publishing all counts, by the closed form of the histogram
+
+The statement compares two answers of one person, all others being as the belief says. It does not cover an onlooker
+who knows answers of others, nor tables by group: these are what `release` decides about.
+
+Example
+    Of 100 people 40 said no. One vote changes the chance of any total by at most 8 in 100:
+
+    >>> found = result_privacy(("yes", "no"), (60, 40))
+    >>> found.pair, round(found.curve[0][1], 4)
+    (('no', 'yes'), 0.0813)
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,6 +97,7 @@ def _round_up(value: float) -> float:
 
 
 def _gap(privacy: ResultPrivacy) -> str:
+    """Delta at epsilon 0 as a gap between chances: in 100 where it can be seen, else in a million."""
     delta = privacy.curve[0][1]
     return f"{100 * delta:.2g} in 100" if delta >= 0.001 else f"{1e6 * delta:.2g} in a million"
 

@@ -1,4 +1,15 @@
-"""The table of voting rules and the names they are called by. A new rule is one class and one line here."""
+"""The table of voting rules and the names they are called by. A new rule is one class and one line here.
+
+Objects
+    statistics  what a vote adds to the sums of the rule: one row of integers per vote (Definition 5, generalised
+                scoring rules)
+    winners     the result that sums lead to; ties go to whoever comes first in the order of candidates
+    AllTies     a rule whose result is the set of everybody who wins for some order of candidates
+
+Invariants
+    * A rule reads the sums alone: two elections with equal sums have one result. Engines rest on nothing else.
+    * `adds_points`, `is_proved` and `needs_counts` state what engines may use; what a rule does not state is not used.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,7 +115,13 @@ class OwnRule(Rule):
 
 @dataclass(frozen=True)
 class AllTies(Rule):
-    """Everybody who wins when ties are broken in some order of the candidates; a set is a number in base two."""
+    """Everybody who wins when ties are broken in some order of the candidates; a set is a number in base two.
+
+    >>> both = AllTies(2, rule_named("plurality", 2))
+    >>> nobody_voted = both.statistics([(0, 1)]) * 0
+    >>> both.winners(nobody_voted).tolist(), both.outcome_name(3, ("a", "b"))
+    ([3], 'a=b')
+    """
 
     rule: Rule
     is_proved = False  # the theorems are about one winner

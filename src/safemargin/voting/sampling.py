@@ -163,7 +163,7 @@ class SampledExtremes:
         return True
 
     def _open(self, sums: IntArray) -> BoolArray:
-        """Elections in which one vote may change the result."""
+        """Elections in which one vote may change the result: of points, where the lead is at most what it adds."""
         rule, adds = self.kinds.rule, self.kinds.adds
         if not rule.adds_points or not rule.is_single:
             return ~rule.settled(sums)
@@ -188,7 +188,11 @@ class SampledExtremes:
 
 
 def _largest_gap(high: FloatArray, low: FloatArray) -> float:
-    """The largest sum of positive parts of `high[x] - low[y]` over pairs of rows."""
+    """The largest sum of positive parts of `high[x] - low[y]` over pairs of rows.
+
+    >>> _largest_gap(np.array([[0.5, 0.2], [0.1, 0.6]]), np.array([[0.4, 0.1], [0.0, 0.5]]))
+    0.5
+    """
     results = high.shape[1]
     if results <= MAX_SETS_OF_RESULTS:
         # a sum of positive parts is the largest over sets of results, and for one set the best rows are found apart
@@ -302,7 +306,7 @@ def _counts(generator: Generator, voters: int, shares: FloatArray, size: int) ->
 
 
 def _law(shares: FloatArray) -> Callable[[Generator, int], IntArray]:
-    """Kinds of votes drawn with these shares."""
+    """Kinds of votes drawn with these shares: a function of the generator and of how many."""
     if shares.min() == shares.max():
         return lambda generator, size: generator.integers(len(shares), size=size)
     ends = np.append(np.cumsum(shares)[:-1], 1.0)
@@ -310,6 +314,11 @@ def _law(shares: FloatArray) -> Callable[[Generator, int], IntArray]:
 
 
 def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int) -> Estimate:
+    """Delta with its lower end, chosen and measured on different draws; the upper end is over all pairs.
+
+    At epsilon 0 the usual result is left to the others: with the votes exchanged it says the same, but less exactly. A
+    result that nobody drew has at most the chance `RARE / draws`, which is the upper end where nothing else was seen.
+    """
     factor = exp(epsilon)
     seen = [r for r in range(len(choosing.first)) if choosing.first[r].any()]
     # at epsilon 0 the usual result says the same as all others together, with the votes exchanged, but less exactly

@@ -51,6 +51,16 @@ class PointGrid:
     """What the chance of a winner depends on: by how much each other candidate may exceed them, in rising order.
 
     `numbers[x, r]` is the cell of winner r where the person votes x; `limits` has a row per cell.
+
+    Borda, three candidates, the others' points 6, 4 and 2 in any order; the person votes a>b>c. Of the six assignments
+    a wins three, b two and c one:
+
+    >>> from safemargin.voting.election import Election, uniform
+    >>> from safemargin.voting.rules import rule_named
+    >>> borda = rule_named("borda", 3)
+    >>> grid = PointGrid.of(Election(borda, 5, uniform(borda)).kinds.adds)
+    >>> (6 * grid.chances(np.array([[6, 4, 2]]))[0, grid.numbers[0]]).round().tolist()
+    [3.0, 2.0, 1.0]
     """
 
     numbers: IntArray

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safemargin.core import InputError
@@ -83,12 +83,32 @@ def with_content(text: str, content: Mapping[str, Any]) -> str:
     for path, values in after.items():
         if before.get(path) != values:
             changed = _replaced(changed, path, values)
+    for key in (key for key, value in {**tomllib.loads(text), **content}.items() if _is_list_of_sections(value)):
+        if tomllib.loads(text).get(key) != content.get(key):
+            changed = _relisted(changed, key, content.get(key, []))
     try:
         if tomllib.loads(changed) == _whole(content):
             return changed
     except tomllib.TOMLDecodeError:  # lists of several lines look like headers
         pass
     return written(content)
+
+
+def _relisted(text: str, key: str, entries: Sequence[Mapping[str, Any]]) -> str:
+    """The text with these entries as `[[key]]`, at its end, instead of those that it has."""
+    kept, skips = [], False
+    for line in text.splitlines():
+        if _HEADER.match(line):
+            skips = re.fullmatch(rf"\s*\[\[\s*{re.escape(key)}\s*\]\]\s*(#.*)?", line) is not None
+        kept += [] if skips else [line]
+    return "\n".join([*kept, *_entry_lines(key, entries)]) + "\n"
+
+
+def _entry_lines(key: str, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for entry in entries:
+        lines += ["", f"[[{_key(key)}]]", *(f"{_key(name)} = {_written(each)}" for name, each in entry.items())]
+    return lines
 
 
 def written(content: Mapping[str, Any]) -> str:
@@ -98,8 +118,7 @@ def written(content: Mapping[str, Any]) -> str:
     for path, values in _sections(content).items():
         lines += ["", *_section_lines(path, values)]
     for key, value in content.items():
-        for entry in value if _is_list_of_sections(value) else ():
-            lines += ["", f"[[{_key(key)}]]", *(f"{_key(name)} = {_written(each)}" for name, each in entry.items())]
+        lines += _entry_lines(key, value) if _is_list_of_sections(value) else []
     return "\n".join(lines).lstrip("\n") + "\n"
 
 

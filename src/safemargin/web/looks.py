@@ -1,10 +1,11 @@
 """A first look at every column of a data file: what it holds, and how often."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin.io import Source, Survey, is_finite, natural_order, open_source, tables_in
+from safemargin.io import DuckSource, Source, Survey, is_finite, natural_order, open_source, tables_in
 from safemargin.release.column_texts import is_scale_value, is_whole, missing_among
 
 MOST_VALUES = 5_000
@@ -62,11 +63,14 @@ def look_at(path: Path, table: str | None, encoding: str | None) -> tuple[Survey
     listed = () if table is not None else tables_in(path)
     source = open_source(path, listed[0] if listed else table, encoding)
     survey = source.survey()
-    return survey, tuple(_column(source, survey, name) for name in survey.distinct)
+    few = [name for name, distinct in survey.distinct.items() if distinct <= MOST_VALUES]
+    counted = source.counted(few) if isinstance(source, DuckSource) else {name: _counted(source, name) for name in few}
+    return survey, tuple(_column(survey, name, counted.get(name)) for name in survey.distinct)
 
 
-def _column(source: Source, survey: Survey, name: str) -> ColumnLook:
-    texts, counts = _counted(source, survey, name)
+def _column(survey: Survey, name: str, counted: Mapping[str, int] | None) -> ColumnLook:
+    counted = Counter(survey.examples[name]) if counted is None else counted
+    texts, counts = list(counted), list(counted.values())
     nothing = {"", *missing_among(texts)}
     pairs = [(text, count) for text, count in zip(texts, counts, strict=True) if text.strip() not in nothing]
     empty = sum(counts) - sum(count for _, count in pairs)
@@ -77,15 +81,11 @@ def _column(source: Source, survey: Survey, name: str) -> ColumnLook:
     return ColumnLook(name, survey.distinct[name], tuple(pairs), empty, missing, is_number, is_scale, sum(counts))
 
 
-def _counted(source: Source, survey: Survey, name: str) -> tuple[Sequence[str], list[int]]:
-    if survey.distinct[name] <= MOST_VALUES:
-        profiles = source.profiles((name,), (name,))
-        texts, codes = profiles.column(name)
-        counts = [0] * len(texts)
-        for code, count in zip(codes.tolist(), profiles.counts.tolist(), strict=True):
-            counts[code] += count
-        return texts, counts
-    first: dict[str, int] = {}
-    for text in survey.examples[name]:
-        first[text] = first.get(text, 0) + 1
-    return list(first), list(first.values())
+def _counted(source: Source, name: str) -> dict[str, int]:
+    """How often each value of a column occurs."""
+    profiles = source.profiles((name,), (name,))
+    texts, codes = profiles.column(name)
+    counts = dict.fromkeys(texts, 0)
+    for code, count in zip(codes.tolist(), profiles.counts.tolist(), strict=True):
+        counts[texts[code]] += count
+    return counts

@@ -140,6 +140,12 @@ class Place:
             Project.parse(text, folder=self.project.parent, name=self.project.name)
             write_whole(self.project, text.encode())
 
+    def check(self, text: str) -> None:
+        """Refuse a project file with which the data cannot be read."""
+        if self.project is None:
+            raise InputError("there is no project yet: open one, or make one from a data file")
+        _read(Project.parse(text, folder=self.project.parent, name=self.project.name))
+
     def with_limits(self, target: Target, protect: str) -> str:
         """The project file with other limits; everything else in it stays as it is."""
         before = self.load()

@@ -41,6 +41,30 @@ def adopt(bench: Bench, path: Path) -> Path:
     return folder / path.name
 
 
+def settle(bench: Bench, text: str, name: str) -> str:
+    """A file that a project reads, as the project names it; one that was dropped is moved beside it first."""
+    shown = bench.existing(text, "a file", name)
+    path = Path(shown)
+    if not path.is_relative_to(bench.uploads):
+        return shown
+    folder = bench.place.folder
+    number = next(n for n in range(1, 1000) if not (folder / _numbered(path.name, n)).exists())
+    target = folder / _numbered(path.name, number)
+    try:
+        shutil.move(path, target)
+        target.chmod(0o600)
+    except OSError as error:
+        raise cannot_write(target, error) from None
+    if (folder / MADE).exists():
+        sign(folder, [*(file.name for file in made_here(folder)), target.name])
+    return target.name
+
+
+def _numbered(name: str, number: int) -> str:
+    stem, dot, end = name.partition(".")
+    return name if number == 1 else f"{stem}-{number}{dot}{end}"
+
+
 def sign(folder: Path, names: list[str]) -> None:
     """Write down what the workbench put there, so that it can be removed."""
     write_whole(folder / MADE, json_bytes({"files": names}), 0o600)

@@ -62,7 +62,7 @@ def test_the_page_reports_the_release(story) -> None:
     html, reader = page(story)
     for words in (
         "Do not publish it",
-        "! You may publish this release.",
+        "? You may publish this release.",
         "Not checked: what somebody infers who knows the rule",
         "3 of 8 categories of religion",
         story.plan.certificate.statement,

@@ -87,7 +87,7 @@ def find_attributes(frame: Frame, name: Callable[[int], str], special: set[int],
             break
         if name(c).lower().strip() in ATTRIBUTES and not is_counted(frame, c, measured):
             found.ignored[c] = "says how counts are stated"
-        elif _is_code(frame, c, texts, words) or _is_one_year(frame, c, texts[c]):
+        elif _is_code(frame, c, texts, words) or _is_one_year(frame, c, texts[c]) or _is_year_of_rows(frame, c, words):
             found.labels.add(c)
     for c in words:
         if name(c).lower().strip() in ATTRIBUTES and c != count:
@@ -168,7 +168,8 @@ def _is_code(frame: Frame, column: int, texts: dict[int, list[str]], words: Sequ
     if len({len(text) for text in filled}) == 1 and len(filled) > 1 and len(filled[0]) > 1:
         cells = [frame.grid.rows[r][column] for r in frame.body]
         if any(isinstance(cell, str) and _ZERO_FIRST.fullmatch(cell.strip()) for cell in cells):
-            return True
+            first = min(c for c in frame.measured if c in texts)  # counts may be padded with zeros too
+            return column == first and not is_counted(frame, column, frame.measured)
     return any(_one_for_each(texts[column], texts[c]) for c in words)
 
 
@@ -188,6 +189,17 @@ def _is_one_year(frame: Frame, column: int, texts: Sequence[str]) -> bool:
     """Whether all rows hold one year."""
     numbers = {frame.values[r, column].number for r in frame.body}
     return len(texts) > 1 and len(numbers) == 1 and next(iter(numbers)) in YEARS
+
+
+def _is_year_of_rows(frame: Frame, column: int, words: Sequence[int]) -> bool:
+    """Whether different years stand in the first of several rows each, and rows are alike without them."""
+    values = [frame.values[r, column] for r in frame.body]
+    numbers = [value.number for value in values if value.kind == "number"]
+    if values[0].kind != "number" or any(value.kind not in ("number", "empty") for value in values):
+        return False
+    labels = [c for c in words if c > column]
+    is_first = 1 < len(numbers) == len(set(numbers)) < len(values) and all(number in YEARS for number in numbers)
+    return is_first and bool(labels) and not distinct(frame, labels) and distinct(frame, [column, *labels])
 
 
 def _numbers_rows(frame: Frame, column: int, columns: ComparedColumns, left: Sequence[int], is_text: bool) -> bool:

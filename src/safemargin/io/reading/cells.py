@@ -25,6 +25,10 @@ SECRET = re.compile("disclos|conf|secre|suppress", re.I)
 """Names of columns in which `N` stands for what is not to be disclosed."""
 
 
+YES = ("yes", "y", "1", "ja", "j", "oui", "sí", "si", "sim", "tak", "ano", "primary", "secondary")
+"""What a column of that name says of a suppressed count; `0` or `no` of another."""
+
+
 @dataclass
 class SheetCells:
     """One row per cell: a code into the labels of every axis, the range of the count, and where it stands in the file.
@@ -100,10 +104,18 @@ def _value(frame: Frame, columns: TableColumns, row: int, column: int) -> Value:
             return Value("number", least) if least == most else Value("range", low=least, high=most)
     if columns.status is not None:
         word = shown(frame.grid.rows[row][columns.status]).lower()
-        is_secret = word == "n" and SECRET.search(columns.name(columns.status)) is not None
+        is_secret = SECRET.search(columns.name(columns.status)) is not None and _says_secret(frame, columns, word)
         if (word in HIDDEN_WORDS or is_secret) and value.kind == "number":
             return Value("gap", symbol=f"status {word}")
     return value
+
+
+def _says_secret(frame: Frame, columns: TableColumns, word: str) -> bool:
+    """Whether a word in a column about secrecy says that a count is secret: `yes`; `N`, not for publication, else."""
+    if word in YES:
+        return True
+    column = columns.status or 0
+    return word == "n" and not any(shown(frame.grid.rows[r][column]).lower() in YES for r in frame.body)
 
 
 def _coded(keys: Sequence[tuple[str, ...]], width: int) -> tuple[list[list[str]], IntArray]:

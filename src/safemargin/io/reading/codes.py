@@ -46,7 +46,7 @@ def without_codes(
         if size < 2 or {len({pair[i] for pair in full}) for i in (0, 1)} != {size}:
             continue
         coded = [_are_codes([pair[i] for pair in full]) for i in (0, 1)]
-        named = [sum(bool(re.search(r"[^\W\d_]{2}", pair[i])) for pair in full) * 2 > size for i in (0, 1)]
+        named = [sum(_is_word(pair[i]) for pair in full) * 2 > size for i in (0, 1)]
         if len(rows) >= 2 * size and go_together([a for a, _ in pairs], [b for _, b in pairs]):
             gone, stays = (first, second) if _letters(pairs, 0) < _letters(pairs, 1) else (second, first)
             at = 0 if gone == first else 1
@@ -67,6 +67,12 @@ def without_codes(
         found.code_of |= {pair[1 - at]: pair[at] for pair in full}
         found.notes.append(f"column {name(gone)!r} says the same as {name(stays)!r}")
     return kept, found
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text has two letters, or one of a script in which one may be a word."""
+    letters = [sign for sign in text if sign.isalpha()]
+    return len(letters) > 1 or any(sign > "\u2e7f" for sign in letters)
 
 
 def _letters(pairs: Collection[tuple[str, str]], at: int) -> int:

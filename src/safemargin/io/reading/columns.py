@@ -19,6 +19,7 @@ from safemargin.io.reading.footnotes import AMOUNT_WORDS
 from safemargin.io.reading.frame import Frame
 from safemargin.io.reading.grid import shown
 from safemargin.io.reading.headers import YEARS
+from safemargin.io.reading.shares import stated_gaps
 from safemargin.io.reading.values import MONEY
 from safemargin.io.rows import AMOUNTS, MOST_PEOPLE
 
@@ -216,6 +217,7 @@ def _ignored(frame: Frame, found: TableColumns, measured: Sequence[int]) -> set[
             found.doubts.append(f"column {found.name(c)!r} is called a share, mean or rate, and may hold counts")
     shares |= {c for c in measured if any(frame.values[r, c].kind == "share" for r in frame.body)}
     shares |= fractions_of(frame, found.name, measured)
+    found.doubts += stated_gaps(frame, found.names, sorted(shares), sorted(set(measured) - shares))
     if shares and set(measured) - shares:
         names = ", ".join(
             repr(" ".join(dict.fromkeys(text for text in found.names[c] if text))) for c in sorted(shares)[:4]
@@ -253,6 +255,8 @@ def _without_notes(frame: Frame, found: TableColumns, texts: list[int], measured
         )):  # fmt: skip
             found.notes.append(f"ignored the column {found.name(c)!r}: remarks")
             kinds = {frame.values[r, c].kind for r in frame.body} - {"empty"}
+            if numbers and found.name(c).lower() not in NOTES:
+                found.doubts.append(f"column {found.name(c)!r} holds numbers and texts, and is not used")
             if kinds and kinds <= {"gap", "dash"} and found.name(c).lower() not in ("", *NOTES, *STATUS):
                 found.doubts.append(f"column {found.name(c)!r} holds gaps alone, and is not used")
             continue
@@ -309,6 +313,8 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
     """
     name = found.name(column)
     values = [frame.values[r, column] for r in frame.body]
+    if LABELS.search(name) and _has_one_blank(frame, column):
+        return True
     if not LABELS.search(name) or not all(value.kind == "number" and value.is_whole for value in values):
         return False
     if repeats(frame, column) or all(int(value.number or 0) in YEARS for value in values):
@@ -316,6 +322,15 @@ def _is_code(frame: Frame, found: TableColumns, column: int) -> bool:
     if re.search(r"[ _.-]", name.strip()):
         return re.search(r"(?:code|id|nr|zip|plz|postcode|nuts|nace|isco)$", name, re.I) is not None
     return True
+
+
+def _has_one_blank(frame: Frame, column: int) -> bool:
+    """Whether a column numbers or ranks all rows but the first or the last, and does not add up as counts do."""
+    filled = [r for r in frame.body if frame.values[r, column].kind != "empty"]
+    numbers = [frame.values[r, column].number for r in filled]
+    if filled not in (list(frame.body[1:]), list(frame.body[:-1])) or len(set(numbers)) < len(numbers):
+        return False
+    return all(isinstance(number, int) for number in numbers) and not is_counted(frame, column, frame.measured)
 
 
 def _by_itself(frame: Frame, found: TableColumns, texts: list[int], measured: list[int], plain: dict[str, int]) -> None:

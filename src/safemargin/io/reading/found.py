@@ -20,6 +20,8 @@ from safemargin.io.reading.labels import ACROSS
 from safemargin.io.reading.options import ReadingOptions, as_reading
 from safemargin.io.reading.read import grids_of, read_grid, read_sheet_table
 from safemargin.io.reading.table import ReadTable
+from safemargin.io.reading.unlinked import unlinked
+from safemargin.io.reading.unseen import unseen
 from safemargin.io.rows import Sheet
 from safemargin.io.sdmx import of_observations
 from safemargin.io.sheets import read_any_sheet
@@ -59,7 +61,7 @@ def load(
     *,
     count: str = "count",
     option: str = "option",
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
 ) -> ReadTable:
     """Read one table as it is found: a file of any format, a DataFrame, an Arrow table or rows.
 
@@ -96,7 +98,9 @@ def read_all(
     reads: list[ReadTable] = []
     for number, item in enumerate(items, 1):
         name = f"table {number}" if len(items) > 1 else "table"
-        reads += _tables_of(item, name, count, option, axes, skip, hierarchies or {}, reading, trusted)
+        doubts = unseen(item, reading.sheet) if isinstance(item, Path) else []
+        found = _tables_of(item, name, count, option, axes, skip, hierarchies or {}, reading, trusted)
+        reads += [found[0].doubted(*doubts), *found[1:]] if doubts else found
     reads = _linked(reads)
     names = dict.fromkeys(axis.name for read in reads for axis in read.axes)
     for axis_name in hierarchies or {}:
@@ -251,7 +255,8 @@ def _linked(reads: list[ReadTable]) -> list[ReadTable]:
         read = read.renamed(changed)
         linked.append(read.noted(*(f"axis {old!r} is {new!r} of another table" for old, new in changed.items())))
     named = [_named_across(read, linked) for read in linked]
-    return [_placed(read, named) for read in named]
+    placed = [_placed(read, named) for read in named]
+    return [read.doubted(*unlinked(read, placed[:number])) for number, read in enumerate(placed)]
 
 
 def _placed(read: ReadTable, reads: Sequence[ReadTable]) -> ReadTable:

@@ -15,6 +15,7 @@ from safemargin.core import UNBOUNDED, InputError
 from safemargin.io.reading.column_names import NOTES, SHARES, STATUS
 from safemargin.io.reading.grid import Cell, TextGrid, shown, taken, without_empty
 from safemargin.io.reading.headers import YEARS, names_columns
+from safemargin.io.reading.shares import shares_below_gaps
 from safemargin.io.reading.symbols import own_symbols
 from safemargin.io.reading.values import Style, Value, number_style, other_digits, read_value
 
@@ -79,8 +80,11 @@ def find_frame(grid: TextGrid, header: int | None = None, decimal: str = "", tho
         head = [r for r in head if r not in numbering]
         notes.append("skipped a row that numbers the columns")
     grid, head, body = _shifted(grid, head, body)
-    body, dropped = _without_repeats(grid, style, head, body)
+    kept, dropped = _without_repeats(grid, style, head, body)
     notes += dropped
+    if doubt := shares_below_gaps(grid, style, body, kept):
+        grid = replace(grid, doubts=(*grid.doubts, doubt))
+    body = kept
     values = {(r, c): read_value(grid.rows[r][c], style) for r in body for c in range(grid.width)}
     lines = [" ".join(shown(cell) for cell in grid.rows[r] if cell is not None) for r in (*titles, *footers)]
     if lines:
@@ -158,13 +162,19 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     """The body less rows that repeat the header, as on every page, and less rows of shares below rows of counts."""
     names = [grid.rows[r] for r in head if sum(cell is not None for cell in grid.rows[r]) > 1]
     again = [r for r in body if grid.rows[r] in names]
+    again += [r - 1 for r in again if r - 1 in body and _repeats_a_title(grid, r - 1, head)]
     again += [r for r in body[:1] if r not in again and _counts_columns(grid, style, r, body[1:])]
     stated = {r: [read_value(cell, style).kind for cell in grid.rows[r]] for r in body}
     shares = [
         r for r in body
         if ("share" in stated[r] and not {"number"} & set(stated[r])) or _is_of_rates(grid, style, r, body)
     ]  # fmt: skip
-    notes = [f"skipped {len(again)} rows that repeat the header or number the columns"] if again else []
+    rows = (
+        "a row that repeats the header or numbers"
+        if len(again) == 1
+        else f"{len(again)} rows that repeat the header or number"
+    )
+    notes = [f"skipped {rows} the columns"] if again else []
     counted = any("number" in kinds for kinds in stated.values())
     columns = {c for r in shares for c, kind in enumerate(stated[r]) if kind in ("share", "number")}
     if len(shares) == 1 and sum(kind == "share" for kind in stated[shares[0]]) == 1 and grid.width == 2:
@@ -172,8 +182,15 @@ def _without_repeats(grid: TextGrid, style: Style, head: Sequence[int], body: li
     rest = [r for r in body if r not in shares]
     if not counted or not shares or not any(stated[r][c] == "number" for c in columns for r in rest):
         return [r for r in body if r not in again], notes
-    notes.append(f"ignored {len(shares)} rows of shares, means or rates")
+    notes.append(f"ignored {'a row' if len(shares) == 1 else f'{len(shares)} rows'} of shares, means or rates")
     return [r for r in body if r not in again and r not in shares], notes
+
+
+def _repeats_a_title(grid: TextGrid, row: int, head: Sequence[int]) -> bool:
+    """Whether a row holds one text that goes on with a line above the header: `Table 4 (continued)`."""
+    texts = _texts(grid.rows[row])
+    titles = [" ".join(_texts(grid.rows[r])).casefold() for r in range(head[0])]
+    return len(texts) == 1 and any(title and texts[0].casefold().startswith(title) for title in titles)
 
 
 def _is_of_rates(grid: TextGrid, style: Style, row: int, body: Sequence[int]) -> bool:

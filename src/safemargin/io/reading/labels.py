@@ -39,6 +39,8 @@ def row_labels(frame: Frame, columns: TableColumns, headings: bool = True) -> La
     columns = _without_measure(frame, columns)
     if len(columns.labels) < len(names):
         return row_labels(frame, columns, headings)
+    if len(names) == 2 and (nested := _nested(frame, columns, names[0])) is not None:
+        return nested
     found = Labels(names, {})
     above = [""] * len(names)
     filled = 0
@@ -59,6 +61,29 @@ def row_labels(frame: Frame, columns: TableColumns, headings: bool = True) -> La
     elif filled:
         found.notes.append("blanks below a label repeat it")
     return found
+
+
+def _nested(frame: Frame, columns: TableColumns, name: str) -> Labels | None:
+    """Labels in one of two columns by how deep they are: a row has one of both, and the deeper lie inside the other."""
+    rows = [r for r in frame.body if any(cell is not None for cell in frame.grid.rows[r])]
+    texts = {r: [shown(frame.grid.rows[r][c]) for c in columns.labels] for r in rows}
+    labels = [text for both in texts.values() for text in both if text]
+    if len(labels) != len(rows) or len(set(labels)) < len(labels) or not any(both[1] for both in texts.values()):
+        return None
+    inside: dict[str, list[str]] = {}
+    above = ""
+    for upper, lower in texts.values():
+        if lower and not above:
+            return None
+        above = upper or above
+        if lower:
+            inside.setdefault(above, []).append(lower)
+    if not all(_holds_counts(frame, columns, r) for r in rows):
+        return None
+    of: dict[int, tuple[str, ...]] = {r: (upper or lower,) for r, (upper, lower) in texts.items()}
+    return Labels(
+        [name], of, inside, notes=["labels in the second column lie inside the label above them in the first"]
+    )
 
 
 def _without_measure(frame: Frame, columns: TableColumns) -> TableColumns:
@@ -179,7 +204,7 @@ def column_labels(frame: Frame, columns: TableColumns, across: Sequence[str] = (
         return Labels([], {c: () for c in counts})
     if not used:
         raise InputError(
-            f"{frame.grid.name}: the columns of counts have no names; say how many rows are the header (--header)"
+            f"{frame.grid.name}: the columns of counts have no names; say how many rows are the header (`header`)"
         )
     if len(used) > 1:
         lowest = [columns.names[c][used[-1]] or columns.names[c][used[-2]] for c in counts]

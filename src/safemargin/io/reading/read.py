@@ -244,7 +244,7 @@ def read_grid(
     rows, across = row_labels(frame, columns), column_labels(frame, columns, across_names)
     _split_corner(rows, across)
     said = explained([*frame.titles, *frame.footnotes, *columns.units], frame.style.symbols)
-    columns.doubts += grid.doubts
+    columns.doubts += frame.grid.doubts
     for sign in frame.guessed:
         columns.doubts.append(f"{sign!r} stands in place of counts, and nothing says what it means: taken as a gap")
     if said.amounts and any(re.search(re.escape(said.amounts), title) for title in frame.titles):
@@ -369,6 +369,6 @@ def _question(axes: Sequence[str], labels: Sequence[Sequence[str]]) -> str:
         found = [text for text in texts if text.casefold() in ANSWERS]
         if len(found) > 1 or (ANSWERED.fullmatch(name) and len(texts) > 1):
             listed = ", ".join(found if len(found) > 1 else list(texts)[:3])
-            how = f"--answers {','.join(found)}" if name == ACROSS else f"--option {name}"
+            how = f"--reading answers={','.join(found)}" if name == ACROSS else f"--option {name}"
             return f"{listed} look like answers: say {how}, so that groups of one mind are found"
     return ""

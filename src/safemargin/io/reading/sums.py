@@ -24,6 +24,7 @@ STRONG = frozenset(
     "spolu összesen ukupno "
     "skupaj skupno toplam kokku viso iš viso kopā pavisam σύνολο всего итого усього разом общо samtals "
     "jumla tổng alle mindösszesen ukupno: kopskaits "
+    "總計 總數 總和 总和 รวม รวมทั้งสิ้น جمع مجموع الجملة جملة ჯამი "
     "alla samtliga sammanlagt 合計 総数 計 总计 合计 总数 합계 총계 계 المجموع الإجمالي सभी कुल jami barcha total: "
     "סה״כ סה''כ סהכ ทั้งหมด jumlah kabuuan всичко вкупно общ gjithsej სულ ընդամենը барлығы "
     "grand-total celkem: insg. ges. tot.".split()

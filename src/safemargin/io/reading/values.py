@@ -27,7 +27,7 @@ SYMBOLS = frozenset(
     "confidentiel secreto oculto masked redacted hidden with"
     "held confid. vertr. "
     "#n/a k.a. n.d. nd n.v. s/d ns :c :n :u :d :cn :s f e ^ ~ i.d. "
-    "conf conf. sup supp sup. supp. np n.p. nfp x) *) **) c* s* 秘 χ _ █ p.n. i/a tbc tba".split()
+    "conf conf. sup supp sup. supp. np n.p. nfp x) *) **) c* s* 秘 χ х _ █ p.n. i/a tbc tba × ✕ ✗ ⁎ ∗ ٭ ✱ ※ ⋯".split()
 ) | frozenset(
     [
         "not shown",
@@ -70,6 +70,8 @@ _WITH_SHARE = re.compile(r"(.*[0-9])\s*[(\[]\s*[0-9]{1,3}(?:[.,][0-9]+)?\s*%\s*[
 _LAKHS = re.compile(rf"{_SIGN}[0-9]{{1,2}}(?:,[0-9]{{2}})+,[0-9]{{3}}")
 """Indian thousands, lakhs and crores: `12,34,567`."""
 _BRACKETED = re.compile(r"\(([0-9][0-9.,' ]*)\)")
+_WIDE = {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if not chr(code).isdigit()}
+"""Signs of East Asian width as ours: `＜` is `<`. Digits are looked at in `other_digits`."""
 MONEY = re.compile(r"[€$£¥₹₽₩]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN)\b")
 
 
@@ -114,8 +116,9 @@ def read_value(cell: Cell, style: Style) -> Value:
     if isinstance(cell, int | Decimal):
         return Value("number", _whole(Decimal(cell)))
     text = cell.strip()
-    if style.other_digits and not text.isascii():
-        text = "".join(_western(sign) for sign in text)
+    if not text.isascii():
+        text = text.translate(_WIDE)
+        text = "".join(_western(sign) for sign in text) if style.other_digits else text
     if text in DASHES:
         return Value("dash", symbol=text)
     if (number := read_number(text, style)) is not None:

@@ -151,7 +151,7 @@ def with_cells_suppressed(finest: Version, limits: Limits, prove: Prove) -> Vers
     """The table with single cells suppressed that passes the test; none if that takes too many of them.
 
     Rounds of covering and testing: first what every published group needs, then more covers for each cell that the test
-    names. `prove` tests a version beside the single axes.
+    names. `prove` tests a version beside the single axes. Ends after `ROUNDS` tests, or when no cell is left to show.
     """
     hidden = finest.irregular(limits)
     for axis, split in enumerate(finest.splits):
@@ -286,7 +286,11 @@ def _linked(places: IntArray) -> list[list[int]]:
 
 
 def looks_through(sizes: IntArray, counts: IntArray | Sequence[int], limits: Limits) -> bool:
-    """Whether cells of these sizes that add up to `counts`, one of them outside the strict limits, disclose one."""
+    """Whether cells of these sizes that add up to `counts`, one of them outside the strict limits, disclose one.
+
+    Who knows the rule knows that one of the merged cells was irregular. The hull is taken over which of them it was
+    (`bounds.hull`); a verdict of 2 says that some part is disclosed in every case.
+    """
     named = {str(position): int(size) for position, size in enumerate(sizes.tolist()) if size}
     parts = suspects(frozenset(named), named, limits.kappa) if len(named) > 1 else []
     if not parts:
@@ -302,7 +306,11 @@ PARTNERS = 3
 
 
 def versions(finest: Version, limits: Limits) -> tuple[Version, ...]:
-    """Versions with nothing but regular cells, each coarser than the one before: a few, or none."""
+    """Versions with nothing but regular cells, each coarser than the one before: a few, or none.
+
+    Two groups are merged at a time until all cells are regular and none can be seen through; each further version has
+    at most half the cells, since every version costs tests.
+    """
     kept: list[Version] = []
     seen: dict[tuple[Group, ...], bool] = {}
     version: Version | None = finest

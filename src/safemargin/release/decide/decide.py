@@ -7,7 +7,7 @@ Objects
     plan        the decision about every group, the certificate, and the alternatives that were rejected
 
 Method
-    1. Groups below kappa people are merged: this reads the roll only (`rule_for`).
+    1. Groups below kappa people are merged: this reads the roll only (`rule.make`).
     2. The first candidate cuts every axis as finely as the shares of single groups allow (`ReleaseRule.first`).
     3. It is proved (`prove`). If a cell is disclosed, or not shown to be safe, one axis is cut further up its tree, and
        so on (`search`). Every step leaves fewer groups, so this ends; at the end only the total is published.
@@ -28,14 +28,14 @@ Invariants
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
-from safemargin.bounds import TOGETHER, Exposed, Proof, build_system, certify, certify_with_earlier, within_reach
+from safemargin.bounds import TOGETHER, Exposed, Proof, build_system, certify, certify_with_earlier
 from safemargin.core import (
     ContradictionError,
     Group,
-    InputError,
     Limits,
     Onlooker,
     Progress,
@@ -43,17 +43,12 @@ from safemargin.core import (
     Tally,
     Target,
     no_progress,
-    numpy_generator,
-    onlooker_with_roll,
 )
-from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, exchange_sensitivity
+from safemargin.guarantees import NoiseBudget, exchange_sensitivity
+from safemargin.release.decide.beyond import range_table
 from safemargin.release.decide.judge import prove_counts
 from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
-from safemargin.release.decide.rerun import (
-    ExplanationSearch,
-    next_candidate,
-    plainly_exposed,
-)
+from safemargin.release.decide.rerun import ExplanationSearch
 from safemargin.release.decide.statements import (
     axis_guarantee,
     budget_of,
@@ -62,40 +57,24 @@ from safemargin.release.decide.statements import (
     noise_notes,
     refusal_of,
 )
-from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
+from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal, SumRange
 from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
 from safemargin.release.rule.earlier import remembered
-from safemargin.release.rule.lot import RandomisedSelection
-from safemargin.release.rule.protect import (
-    AxisCoarsening,
-    add_complementary_suppression,
-    by_size,
-    hidden_by_roll,
-    kinds_of,
-    sensitive_groups,
-    suppresses_single,
-)
+from safemargin.release.rule.make import made_rule
 from safemargin.release.rule.split import (
     AxisPartition,
     covers_everybody,
-    group_codes,
     irregular,
-    population,
     slack_of,
     unmerged_split,
 )
+from safemargin.release.rule.steps import next_candidate, plainly_exposed
 from safemargin.release.witnesses import listed_tables
-
-PROTECTIONS = "auto", "merge", "noise", "suppress"
-"""What may be done with groups whose share is outside the target."""
 
 COARSER = 3
 """Releases that are tried until one can be explained to somebody who knows the rule, with `auto`."""
 PLAIN_STEPS = 12
 """Releases that are tried after that, whether one can be explained or not."""
-REACH_SEED = 20_100
-"""Of the random sets that the reach of a proof is estimated from: the same roll gives the same axes everywhere."""
-MANY = "so many axes together cannot be proved safe for so few people"
 WITHOUT = "Publishing what was left after that"
 
 
@@ -114,6 +93,8 @@ class ProofResult:
     """The witnesses of the proof, as counts by profile."""
     shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
+    beyond: tuple[SumRange, ...] = ()
+    """Counts beyond a strict limit that all witnesses have: every table with such counts leads to the release."""
 
     @property
     def witnesses(self) -> int:
@@ -169,13 +150,20 @@ def _is_whole(rule: ReleaseRule, proof: Proof) -> bool:
 def prove_with_reasons(
     rule: ReleaseRule, reasons: ExplanationSearch, onlooker: Onlooker, progress: Progress
 ) -> ProofResult:
-    """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
+    """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it.
+
+    Every set of causes that leads here (`ExplanationSearch.trials`) is tried until one is certified. The limits are
+    those of the target, assumed counts included (`hypothetical`), and fractional tables do not count. The tables of the
+    proof are run through the rule, too. What failed last is returned if nothing holds: it says which cell to hide next.
+    """
     limits, tables = replace(rule.limits, hypothetical=True, allow_linear=False), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
-    for answers in reasons.trials():
+    further = reasons.further_trials() if onlooker.past is None else iter(())
+    for answers in chain(reasons.trials(), further):
         # The made-up sums of an axis part it as finely as the release does, or more, so they say all that it says.
         said = {table.axes for table in answers.tables}
-        assumed = (*(table for table in tables if table.axes not in said), *answers.tables)
+        ranges = [range_table(each, rule.table.schema) for each in answers.beyond]
+        assumed = (*(table for table in tables if table.axes not in said), *answers.tables, *ranges)
         try:
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             system = build_system(assumed, onlooker)
@@ -193,7 +181,7 @@ def prove_with_reasons(
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
         if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
-            return ProofResult(proof, True, tables=listed, shared_sums=parts)
+            return ProofResult(proof, True, tables=listed, shared_sums=parts, beyond=answers.beyond)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return ProofResult(failed)
@@ -219,10 +207,23 @@ def decide(
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does.
 
-    Without onlookers, one who knows the joint roll is assumed. `protect` is one of `PROTECTIONS`. The plan may be made
-    into a release only if its certificate holds; `publish` sees to that.
+    Without onlookers, one who knows the joint roll is assumed. `protect` is one of `PROTECTIONS` (`rule/make.py`). The
+    plan may be made into a release only if its certificate holds; `publish` sees to that.
+
+    Four wards, of which c and d are too small to be published by themselves. The rest is exact, and somebody who reruns
+    the program on every possible table learns nothing more (`rerun`):
+
+    >>> from safemargin.core import table_of
+    >>> votes = [[30, 20], [20, 30], [28, 22], [22, 28], [1, 9], [2, 8], [5, 5], [5, 5]]
+    >>> people = [50, 50, 50, 50, 10, 10, 10, 10]
+    >>> table = table_of({"ward": ("a", "b", "c", "d"), "sex": ("f", "m")}, votes, people)
+    >>> plan = decide(table, Target(kappa=30), protect="merge")
+    >>> plan.certificate.certified, plan.certificate.rule
+    (True, 'rerun')
+    >>> [(" | ".join(sorted(each.group)), str(each.action)) for each in plan.axis("ward")]
+    [('a', 'exact'), ('b', 'exact'), ('c | d', 'merged')]
     """
-    rule = _rule(table, target, onlookers, protect)
+    rule = made_rule(table, target, onlookers, protect)
     return plan_of(rule, target, *search(rule, progress))
 
 
@@ -231,7 +232,8 @@ def plan_of(
 ) -> Plan:
     """The plan of a candidate and what was shown of it, with the releases that were refused before.
 
-    Nothing is decided here: statements, guarantees and notes follow from the candidate and its proof.
+    Nothing is decided here: statements, guarantees and notes follow from the candidate and its proof. A plan whose
+    proof does not hold is a plan all the same, with a certificate that says so; nothing publishes it.
     """
     table, watching, limits, protect = rule.table, rule.onlookers, rule.limits, rule.protect
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
@@ -255,6 +257,7 @@ def plan_of(
         witness=proof.tables,
         tables=shown.tables,
         shared_sums=shown.shared_sums,
+        beyond=shown.beyond,
         data_independent=shown.data_independent,
         notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
@@ -264,63 +267,8 @@ def decided(
     table: Table, target: Target, onlookers: Sequence[Onlooker], *, protect: str
 ) -> tuple[ReleaseRule, Candidate]:
     """The rule for a table, and the release that it comes to: what a rerun computes, without reasons and words."""
-    rule = _rule(table, target, onlookers, protect)
+    rule = made_rule(table, target, onlookers, protect)
     return rule, search(rule, no_progress)[0]
-
-
-def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
-    """The rule for a table, once the target, its protection and the noise of axes agree with each other."""
-    if protect not in PROTECTIONS:
-        raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
-    noised = [axis for axis in table.schema.axes if axis.epsilon is not None]
-    if noised and protect == "noise":
-        raise InputError(f'axes.{noised[0].name}.epsilon: choose another target.protect than "noise", or remove it')
-    if (spent := sum(axis.epsilon or 0.0 for axis in noised)) > target.epsilon_max:
-        raise InputError(
-            f"axes.{noised[0].name}.epsilon: the axes cost {spent:g} together, target.epsilon_max is "
-            f"{target.epsilon_max:g}"
-        )
-    limits = target.limits(table.totals.tolist(), population(table), table.schema.options)
-    return rule_for(table, limits, tuple(onlookers) or (onlooker_with_roll(table, "joint"),), protect, target)
-
-
-def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
-    """The rule for a table. Small groups are merged first (Theorem 6(b) of the paper on exact reporting): this reads
-    the roll only.
-
-    Everything that a rule holds besides the table and its lot is public: two tables with one roll have the same trees.
-    """
-    plain = [unmerged_split(table, name) for name in table.schema.names]
-    sized = [split if split.axis.epsilon is not None else by_size(split, limits.kappa) for split in plain]
-    is_joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
-    if is_joint and table.knows_composition and protect != "noise":
-        sized = by_reach(table, sized)
-    axes = sum(split.is_published for split in sized)
-    if protect == "noise":
-        check_noise(table.schema, axes, covers_everybody(table), target)
-    # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
-    # epsilon of the choice does not cover.
-    lot = RandomisedSelection(choice_epsilon(axes, target.epsilon_max))
-    covers = []
-    for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
-        sensitive = sensitive_groups(split, limits.sensitive)
-        hides = protect == "suppress" or (protect == "auto" and suppresses_single(split))
-        hides = (hides or bool(sensitive)) and protect != "noise"
-        always = sensitive
-        if hides:
-            others = hidden_by_roll(table, sized, axis, limits.kappa) if table.knows_composition else frozenset()
-            always = add_complementary_suppression(split, sensitive | others)
-        covers.append(AxisCoarsening(split, limits.strict, kinds, hides, always, sensitive))
-    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
-
-
-def by_reach(table: Table, splits: Sequence[AxisPartition]) -> list[AxisPartition]:
-    """Omit axes, the last ones first, if there are more than a proof can be found for; looks at the roll only."""
-    exact = [axis for axis, split in enumerate(splits) if split.is_published and split.axis.epsilon is None]
-    roll = table.people(table.schema.names)
-    blocks = np.array([group_codes(splits[axis])[roll.codes[:, axis]] for axis in exact], dtype=np.int64)
-    kept = {exact[place] for place in within_reach(blocks, numpy_generator(REACH_SEED))}
-    return [split if axis in kept or axis not in exact else split.collapse(MANY) for axis, split in enumerate(splits)]
 
 
 def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, ProofResult, list[Refusal]]:
@@ -385,7 +333,11 @@ def _rather_plain(
 def _search_plain(
     rule: ReleaseRule, candidate: Candidate, refused: list[Refusal], progress: Progress
 ) -> tuple[Candidate, ProofResult] | None:
-    """The same without answers that explain the release: every step follows a cell that is disclosed or undecided."""
+    """The same without answers that explain the release: every step follows a cell that is disclosed or undecided.
+
+    At most `PLAIN_STEPS` releases are tried. What is found is safe against somebody who does not know the rule; the
+    certificate says that the rule is not shown.
+    """
     for _ in range(PLAIN_STEPS):
         shown = prove(rule, candidate, progress, insist=False)
         if shown.proof.holds:

@@ -12,7 +12,6 @@ every question are replaced by ones that are dealt out from its published sums.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +22,10 @@ from safemargin.release.decide.possible_tables import only_table, votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
 from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.rule.hide import dealt
+from safemargin.release.rule.questions import CommonCandidate, CommonRule
 from safemargin.release.rule.split import AxisPartition, GroupBlock
+from safemargin.release.rule.steps import has_equal_counts
 from safemargin.release.witnesses import listed_tables
-
-if TYPE_CHECKING:
-    from safemargin.release.decide.shared_groups import CommonCandidate, CommonRule
 
 MOST_QUESTIONS = 6
 """Questions that are tried as the one that explains a block."""
@@ -59,11 +57,11 @@ class QuestionExplanationSearch(ExplanationSearch):
                 return False
             if split.is_published and not all(any(whole <= group for group in split.groups) for whole in cut):
                 return False
-        return self._agrees(rule, self.candidate)
+        return has_equal_counts(rule, self.candidate, self.rule, self.candidate)
 
 
 def explained(
-    rule: "CommonRule", candidate: "CommonCandidate", proofs: Sequence[Proof], progress: Progress
+    rule: CommonRule, candidate: CommonCandidate, proofs: Sequence[Proof], progress: Progress
 ) -> tuple[ProofResult, ...] | None:
     """What is shown of every question against somebody who knows the rule; nothing where it is not shown.
 
@@ -97,7 +95,7 @@ def explained(
     return every if not blocks or _tuples_lead_here(rule, candidate, every) else None
 
 
-def _hides_for_answers(rule: "CommonRule", candidate: "CommonCandidate") -> bool:
+def _hides_for_answers(rule: CommonRule, candidate: CommonCandidate) -> bool:
     """Whether a question suppresses groups of an axis, or all of it, beside axes that are merged for all."""
     return any(
         own.covers[axis].merged_blocks(each.splits[axis])
@@ -122,7 +120,10 @@ def _public(candidate: Candidate) -> Candidate:
 
 
 def _dealt(split: AxisPartition) -> AxisPartition:
-    """The partition with votes that are dealt out from its published sums, in proportion to people."""
+    """The partition with votes that are dealt out from its published sums, in proportion to people.
+
+    From here on true votes of categories are out of sight: whatever is found is a function of the release.
+    """
     votes = np.zeros_like(split.votes)
     for group in split.groups:
         codes = sorted(split.axis.index[category] for category in group)
@@ -133,11 +134,12 @@ def _dealt(split: AxisPartition) -> AxisPartition:
 
 
 def _assigned(
-    rule: "CommonRule", public: Sequence[Candidate], blocks: Sequence[Block], progress: Progress
+    rule: CommonRule, public: Sequence[Candidate], blocks: Sequence[Block], progress: Progress
 ) -> dict[int, ProofResult] | None:
     """A question for every block, with what is shown of the questions that explain any; nothing if attempts run out.
 
-    Blocks whose question fails move on to their next one. What a question shows of a set of blocks is kept.
+    Blocks whose question fails move on to their next one. What a question shows of a set of blocks is kept. Greedy: a
+    failure of a set moves all its blocks on, though one of them may be the cause.
     """
     ranked = [_ranked(rule, public, axis, block) for axis, block in blocks]
     place = [0] * len(blocks)
@@ -162,7 +164,7 @@ def _assigned(
     return None
 
 
-def _ranked(rule: "CommonRule", public: Sequence[Candidate], axis: int, block: GroupBlock) -> list[int]:
+def _ranked(rule: CommonRule, public: Sequence[Candidate], axis: int, block: GroupBlock) -> list[int]:
     """Questions for a block, those first of which the published counts are nearest to one answer."""
     nearest = {}
     for question in rule.asked(axis):
@@ -186,7 +188,7 @@ def _explain(rule: ReleaseRule, candidate: Candidate, blocks: Sequence[Block], p
     return max(shown, key=lambda each: (each.proof.linear, sum(each.proof.checked.values())))
 
 
-def _tuples_lead_here(rule: "CommonRule", candidate: "CommonCandidate", shown: Sequence[ProofResult]) -> bool:
+def _tuples_lead_here(rule: CommonRule, candidate: CommonCandidate, shown: Sequence[ProofResult]) -> bool:
     """Run the rule on tuples of witnesses. Theory says that all lead here; they are run all the same."""
     rows = max(len(each.tables) for each in shown)
     for number in range(min(rows, MOST_TUPLES)):

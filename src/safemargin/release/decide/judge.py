@@ -180,7 +180,11 @@ class SafetyOracle:
         return (*self.base, *(version.table(self.table) for version in chosen))
 
     def is_safe(self, choice: Choice) -> bool:
-        """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only."""
+        """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only.
+
+        Asks what is known of smaller and larger choices first; else a test is made, and its result is sorted into
+        `safe`, `exposed`, `narrow` or `loose`. A choice that no test decides counts as unsafe.
+        """
         # Problem 1 of the paper is downward closed only for tau = 0 (see the class): else only the very choice counts.
         if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
             return True
@@ -240,7 +244,11 @@ class SafetyOracle:
         return True
 
     def prove(self, tables: tuple[PublishedTable, ...], quick: bool = False) -> Proof:
-        """The test of some tables against every onlooker: the first that fails, or the one that says most."""
+        """The test of some tables against every onlooker: the first that fails, or the one that says most.
+
+        Somebody without the joint roll gets a test of their own for cells that are known to within tau, and
+        is covered by the proof for the joint roll otherwise: who knows more learns no less.
+        """
         slack = slack_of(self.table)
         best = Proof((), {})
         for onlooker in self.onlookers:
@@ -323,7 +331,12 @@ def certify_by_sizes(table: Table, splits: Sequence[AxisPartition], limits: Limi
 
 
 def _crossed(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> list[Exposed]:
-    """Cells of several axes whose count is known to within tau, or whose share lies outside the limits."""
+    """Cells of several axes whose count is known to within tau, or whose share lies outside the limits.
+
+    Ends of Frechet per option (most: the least of the sums; least: the sum of the surpluses over the total), all cells
+    of a crossing at once. A count that may be 0 and is small anyhow discloses nothing by being narrow, unless 0 is
+    below a floor.
+    """
     totals = table.totals
     silent = int(table.people(()).counts.sum()) - int(totals.sum())
     everybody = np.append(totals, silent)  # those without a listed answer last
@@ -359,7 +372,13 @@ def _crossed(table: Table, splits: Sequence[AxisPartition], limits: Limits) -> l
 
 
 def _below(count: IntArray, others: IntArray, share: Fraction) -> BoolArray:
-    """Where `count` is less than `share` of itself and the others, without rounding."""
+    """Where `count` is less than `share` of itself and the others, without rounding.
+
+    One of ten is not below a tenth; one of twenty-one is:
+
+    >>> _below(np.array([1, 1]), np.array([9, 20]), Fraction(1, 10)).tolist()
+    [False, True]
+    """
     return np.asarray(count * (share.denominator - share.numerator) < share.numerator * others)
 
 

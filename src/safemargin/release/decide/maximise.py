@@ -84,7 +84,8 @@ def maximise(
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
     A single axis is kept, unless it is wanted by itself and other tables count for more. Where `protect` allows it,
-    single cells are suppressed if that shows more of a table than to merge its groups does. `progress` reports tests.
+    single cells are suppressed if that shows more of a table than to merge its groups does. `progress` reports tests. A
+    plan that is not certified, or nothing wanted, gives the plan back; an error says where a joint roll is missing.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -160,7 +161,8 @@ def _changed(
     """The plan with the tables that were chosen: margins, certificate and witness of the new proof.
 
     Without a new proof the certificate of the plan stays, but no longer claims to hold for whoever knows the rule: why
-    tables are missing is not among what reruns of single axes look at.
+    tables are missing is not among what reruns of single axes look at. Axes that were traded for other tables are
+    suppressed, with the reason `GIVEN_UP`.
     """
     certificate, witness = plan.certificate, plan.witness
     # Other tables need another witness: that of the plan need not agree with them.
@@ -184,6 +186,7 @@ def _changed(
         witness=witness,
         tables=plan.tables if proof is None else (),
         shared_sums=plan.shared_sums if proof is None else (),
+        beyond=plan.beyond if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),
@@ -201,7 +204,11 @@ def _published(plan: Plan, table: Table, name: str) -> AxisPartition:
 def _entry(
     table: Table, splits: Mapping[str, AxisPartition], wanted: Wanted, limits: Limits, prove: Prove | None
 ) -> _Entry:
-    """What can be done with a wanted table: its versions, or the reason why there are none."""
+    """What can be done with a wanted table: its versions, or the reason why there are none.
+
+    Merged versions hold regular cells only. If none shows every cell, one with single cells suppressed is tried where
+    `prove` is given, and taken if it shows more cells than the finest merged one that passes the same test.
+    """
     is_single = len(wanted.axes) == 1
     for axis in wanted.axes:
         if not splits[axis].is_published:
@@ -320,7 +327,10 @@ def _beside_earlier(judge: SafetyOracle, entries: Sequence[_Entry], best: Choice
 
 
 def _refused(judge: SafetyOracle, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
-    """Omitted margins, each with the test of publishing it beside those that are not, where one was made."""
+    """Omitted margins, each with the test of publishing it beside those that are not, where one was made.
+
+    No test is made for a reason alone: what was never tested has none.
+    """
     for index, entry in enumerate(entries):
         if best[index]:
             continue

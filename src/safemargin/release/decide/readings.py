@@ -134,7 +134,11 @@ def _all_ways(room: IntArray, amounts: Sequence[int]) -> list[tuple[IntArray, ..
 
 
 def _shares(room: Sequence[int], people: int) -> Iterator[tuple[int, ...]]:
-    """All ways to take so many people from groups with limited room."""
+    """All ways to take so many people from groups with limited room.
+
+    >>> list(_shares([1, 2], 2))
+    [(0, 2), (1, 1)]
+    """
     if not room:
         if not people:
             yield ()
@@ -145,7 +149,11 @@ def _shares(room: Sequence[int], people: int) -> Iterator[tuple[int, ...]]:
 
 
 def _corners(room: IntArray, people: int) -> list[IntArray]:
-    """The corners of all ways to take so many people from groups with limited room: all are full but one."""
+    """The corners of all ways to take so many people from groups with limited room: all are full but one.
+
+    >>> [shift.tolist() for shift in _corners(np.array([1, 2]), 2)]
+    [[0, 2], [1, 1]]
+    """
     small = [group for group, size in enumerate(room.tolist()) if 0 < size < people]
     corners: dict[tuple[int, ...], IntArray] = {}
     full = (
@@ -162,7 +170,11 @@ def _corners(room: IntArray, people: int) -> list[IntArray]:
 
 
 def _single_shifts(table: Table, moved: Moved) -> Iterator[Counts]:
-    """One flow at a time into one group, the others spread over all groups."""
+    """One flow at a time into one group, the others spread over all groups.
+
+    Each is moved as many times as far as there are flows, so that every corner is a mean of these tables: since the
+    ends of a count are concave and convex in the margins, a corner is no worse than the worst of them.
+    """
     spread = {split.axis.name: shown_counts(table, split) for split, _ in moved}
     shifts = []
     for split, flow in moved:
@@ -227,7 +239,11 @@ def _flows(table: Table, split: AxisPartition) -> list[tuple[Flow, ...]]:
 
 
 def _spread(room: IntArray, people: int) -> IntArray:
-    """So many people in proportion to the room of groups, rounded by the largest remainders."""
+    """So many people in proportion to the room of groups, rounded by the largest remainders.
+
+    >>> _spread(np.array([10, 20, 30]), 6).tolist()
+    [1, 2, 3]
+    """
     exact = people * room / max(int(room.sum()), 1)
     shift = np.floor(exact).astype(np.int64)
     order = np.argsort(shift - exact, kind="stable")

@@ -34,11 +34,7 @@ from itertools import islice
 import numpy as np
 
 from safemargin.bounds import (
-    Exposed,
-    Proof,
     build_system,
-    certify,
-    certify_with_earlier,
     pooled,
     some_table,
 )
@@ -53,12 +49,13 @@ from safemargin.core import (
     merged_margin,
     no_progress,
 )
-from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
+from safemargin.release.decide.beyond import chosen_ranges
+from safemargin.release.plan import SumRange
+from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.rule.hide import dealt, explanations
 from safemargin.release.rule.split import AxisPartition, GroupBlock, group_codes
+from safemargin.release.rule.steps import leads_to
 
-STEP = "deciding"
-"""What progress calls this work."""
 MOST_TRIGGERS = 24
 """Possible reasons per block that are kept, those first that change least."""
 MOST_LEAVES = 12
@@ -67,46 +64,6 @@ MOST_RERUNS = 80
 MOST_PROOFS, FEWEST_PROOFS, WORK = 40, 4, 20_000
 """Sets of reasons that are put through the rule, and how many of those that lead here are put to the proof: fewer for
 more counts."""
-
-
-def plainly_exposed(rule: ReleaseRule, candidate: Candidate) -> Proof:
-    """What closed forms show to be outside the strict limits; nothing if only the total is published.
-
-    A function of the tables and of what onlookers know: results are kept per rule and shared by reruns on other votes.
-    """
-    if not candidate.published:
-        return Proof((), {})
-    tables = candidate.tables(rule.table)
-    # Each candidate is ranked, and the best of them proved; and the rule often publishes the same of other answers.
-    key = tuple((t.axes, t.groups, *(a.tobytes() for a in (t.codes, t.option, t.lower, t.upper))) for t in tables)
-    if key not in rule.plain:
-        rule.plain[key] = _plainly_exposed(rule, tables)
-    return rule.plain[key]
-
-
-def _plainly_exposed(rule: ReleaseRule, tables: Sequence[PublishedTable]) -> Proof:
-    """The same, computed: cells alone for every onlooker with a joint roll, and cells beside earlier releases."""
-    limits, exposed = rule.limits.strict, Proof((), {})
-    # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
-    for onlooker in [each for each in rule.onlookers if not each.facts]:
-        if onlooker.composition(rule.table.schema.names) == "joint":
-            system = build_system(tables, onlooker, rule.slack)
-            exposed = join(exposed, certify(system, limits, quick=True))
-        if onlooker.past is not None:
-            exposed = join(exposed, certify_with_earlier(tables, onlooker.past, limits, rule.slack, quick=True))
-    return exposed
-
-
-def next_candidate(rule: ReleaseRule, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
-    """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
-    best, fewest = None, -1
-    for trial in sorted(rule.coarser(candidate, cells, proved), key=Candidate.loss):  # stable: of equals, the first
-        left = sum(cell.people for cell in plainly_exposed(rule, trial).exposed)
-        if best is None or left < fewest:
-            best, fewest = trial, left
-        if not left:  # the others lose as much or more, and none leaves fewer
-            break
-    return best
 
 
 @dataclass(frozen=True)
@@ -122,10 +79,14 @@ class CounterfactualCause:
 
 @dataclass(frozen=True)
 class MadeAnswers:
-    """Made-up votes per axis, category and option, with the sums of groups that are assumed beside the release."""
+    """Made-up votes per axis, category and option, with what is assumed beside the release: sums of groups, or ranges.
+
+    Of ranges (`beyond.py`) there are no votes: the tables of a proof have them.
+    """
 
     votes: tuple[IntArray, ...]
     tables: tuple[PublishedTable, ...]
+    beyond: tuple[SumRange, ...] = ()
 
 
 class ExplanationSearch:
@@ -203,10 +164,10 @@ class ExplanationSearch:
         """Sets of causes, one per block, that lead to the release, each as made-up answers with its sums.
 
         Whoever proves them sets `failed` before the next is made. At most `MOST_RERUNS` sets are put through the rule,
-        and of those that lead here a few are yielded, fewer for larger systems.
+        and of those that lead here a few are yielded, fewer for larger systems. The next set changes one cause: that of
+        the block where it changes least, if possible on an axis of the cell that failed.
         """
-        choice = [0] * len(self.blocks)
-        proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+        choice, proofs = [0] * len(self.blocks), self._proofs
         # The count of one option follows from those of the others, so the same votes come up again under several
         # options: what the rule, and the proof, made of them the first time holds again. Keyed by all that they see.
         made: dict[object, tuple[bool, Sequence[str]]] = {}
@@ -228,6 +189,16 @@ class ExplanationSearch:
             if not proofs or not self._advance(choice, self.failed):
                 return
 
+    @property
+    def _proofs(self) -> int:
+        """How many sets are put to the proof: fewer for more counts."""
+        return min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+
+    def further_trials(self) -> "Iterator[MadeAnswers]":
+        """Ranges of one count in a part of every block: less than the sums of `trials`, for what these do not show."""
+        for ranges in chosen_ranges(self, self._proofs):
+            yield MadeAnswers((), (), ranges)
+
     failed: Sequence[str] = ()
     """Axes of the cell that the last set of reasons was not shown to hide."""
 
@@ -243,28 +214,8 @@ class ExplanationSearch:
         return True
 
     def leads_here(self, votes: Sequence[IntArray]) -> bool:
-        """Whether the rule, run on these votes, comes to the release: the same groups, and the same counts.
-
-        Follows the candidates of the rule from the first one, by closed forms only. If a candidate is not disclosed by
-        these and is another one than the release, the votes do not lead here.
-        """
-        rule = self.rule.on(votes)
-        candidate: Candidate | None = rule.first()
-        try:
-            while candidate is not None:
-                self.progress(STEP)  # each turn may take a second, and whoever waits may have no time left
-                if candidate.key() == self.candidate.key():
-                    return self._agrees(rule, candidate)
-                exposed = plainly_exposed(rule, candidate).exposed
-                candidate = next_candidate(rule, candidate, exposed, True) if exposed else None
-        except ContradictionError:  # votes of single axes that nobody can cast together
-            return False
-        return False
-
-    def _agrees(self, rule: ReleaseRule, candidate: Candidate) -> bool:
-        """Whether every count that is published is the same."""
-        pairs = zip(candidate.tables(rule.table), self.candidate.tables(self.rule.table), strict=True)
-        return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
+        """Whether the rule, run on these votes, comes to the release: `rule.steps.leads_to` with what is at hand."""
+        return leads_to(self.rule, self.candidate, votes, self.progress)
 
     def _answers(self, chosen: Sequence[CounterfactualCause]) -> MadeAnswers:
         """Votes per axis and category that have the chosen causes in their blocks, and the sums that are assumed with
@@ -308,7 +259,7 @@ class ExplanationSearch:
         pool = np.append(counts, int(people.sum()) - int(counts.sum()))
         into[codes] = dealt(pool, people)[:, :-1]
 
-    def _sums(self, axis: int, block: GroupBlock) -> IntArray:
+    def public_sums(self, axis: int, block: GroupBlock) -> IntArray:
         """What is public of the votes of a block: their sum, or its part of what all hidden groups add up to."""
         split = self.candidate.splits[axis]
         if not split.is_published:
@@ -323,11 +274,12 @@ class ExplanationSearch:
         """The causes of one block, as votes per group of it: parts in the guard band, and groups with a cell in it.
 
         For every count of a column that makes the rule merge on, the other options are filled as usual as their ranges
-        allow, so that part and rest both stay within the target.
+        allow, so that part and rest both stay within the target. Where single groups are suppressed, causes come from
+        `hide.explanations` instead. All of this reads sums of the block, its people and the limits.
         """
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
-        sums = self._sums(axis, block)
+        sums = self.public_sums(axis, block)
         pool = np.append(sums, int(people.sum()) - int(sums.sum()))
         if self.rule.covers[axis].hides and self.candidate.splits[axis].is_published:
             usual = pool[None, :-1] * (people / people.sum())[:, None]
@@ -415,7 +367,11 @@ class ExplanationSearch:
                     yield option, int(most[option]) + 1 + size - both
 
     def _room(self, pool: IntArray, size: int, rest: int) -> tuple[IntArray, IntArray]:
-        """Least and most count per option, and of those without any, that leave a part and the rest in the target."""
+        """Least and most count per option, and of those without any, that leave a part and the rest in the target.
+
+        Within by `tau` (`spare`): the true interval around an assumed count may be wider, and must not be disclosed
+        either. Options that hardly anybody chose overall have no limits, only the counts that are left.
+        """
         limits, sizes = self.rule.limits, np.array([size, rest])
         # Within by `tau`: the true interval around an assumed count may be wider, and must still not be disclosed.
         spare = np.maximum(limits.tolerance(sizes), 0)[:, None]
@@ -436,6 +392,10 @@ def _completed(
     """Counts per option that add up to `size`, and to `value` over those chosen, as usual as their ranges allow.
 
     Nothing if the ranges do not allow it.
+
+    >>> usual, none, nine = np.array([3.2, 4.1, 2.7]), np.zeros(3, dtype=np.int64), np.full(3, 9)
+    >>> _completed(usual, none, nine, [0], 5, 10).tolist()
+    [5, 2, 3]
     """
     counts = np.clip(np.rint(usual).astype(np.int64), low, high)
     others = [option for option in range(len(usual)) if option not in chosen]

@@ -56,7 +56,11 @@ class Margin:
 
 
 def within(less: Choice, more: Choice) -> bool:
-    """Whether a choice says nothing that the other does not."""
+    """Whether a choice says nothing that the other does not.
+
+    >>> within((0, 1), (1, 1)), within((2, 0), (1, 1))
+    (True, False)
+    """
     return all(a <= b for a, b in zip(less, more, strict=True))
 
 
@@ -196,6 +200,13 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Seq
 
     A small integer program with one variable per version, which is 1 if the margin is published so or more finely. If
     no choice is left, the bound is zero.
+
+    One table worth 3, another worth 1 or 2 by version. If the first discloses an answer beside the finer version of the
+    second, the best that may be left is both with the coarser one:
+
+    >>> two = [Margin((None,), (3.0,)), Margin((None, None), (1.0, 2.0))]
+    >>> _relaxed(two, [], []), _relaxed(two, [(1, 2)], []), _relaxed(two, [(1, 1)], [])
+    (((1, 2), 5.0), ((1, 1), 4.0), ((1, 0), 3.0))
     """
     first = np.cumsum([0, *(len(margin.versions) for margin in margins)])
     size = int(first[-1])

@@ -3,6 +3,17 @@
 Nothing is decided here. Statements follow from a proof and a plan, and never say more than these: a certificate that
 does not hold says so, cells that fractional tables alone clear are counted, and a guarantee names the exchanges that it
 covers and the people whom it does not. `budget_of` splits `epsilon_max` into noise and choice (`guarantees.noise`).
+
+Objects
+    certificate what a proof says: certified or not, by integer or fractional tables, with earlier releases held
+                jointly or group by group, and whether for somebody who knows the rule (`rerun`, `not shown`)
+    guarantee   of noise: epsilon for two people who exchange answers without changing an exact count
+    invariants  the exact counts, which name the exchanges that a guarantee covers
+    refusal     an exposed cell as the reason why something is not published
+
+Invariants
+    * The certificate against an onlooker with the rule needs witnesses: without any it says "not shown".
+    * Numbers of people whom noise covers follow from the roll and are notes for the office (`noise_notes`).
 """
 
 import hashlib
@@ -128,6 +139,7 @@ def certificate_of(
 
     `rule` is then the number of witnesses for which the program publishes the same. What holds is stated in words once
     the release is made, from the fields of its certificate (`safemargin.checker.statement`); what fails is stated here.
+    Earlier releases are held "jointly" only if the proof says so by `TOGETHER`.
     """
     joint = "joint" in {onlooker.composition(table.schema.names) for onlooker in onlookers}
     earlier = "not"

@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.core import PublishedTable
 from safemargin.release.plan import Action
 from safemargin.release.report.context import FIFTH, ReportContext, lost_tables, worst_axis
-from safemargin.release.report.groups import DecidedGroup, is_omitted
+from safemargin.release.report.groups import NOT_COMPUTED, DecidedGroup, is_omitted
 from safemargin.ui import (
     AxisStrip,
     AxisStrips,
@@ -109,13 +109,18 @@ def choices_block(context: ReportContext) -> Part:
     best = max(same, key=lambda choice: choice.share, default=None)
     bars = []
     for place, choice in enumerate(choices):
+        if choice.state == NOT_COMPUTED:
+            continue
         is_best = choice is best and place and choice.share > choices[0].share
         detail = "protects less" if choice.beta < choices[0].beta else ""
         share = choice.share if choice.state == "certified" else None
         detail = choice.state if choice.state == "refused" else detail
         bars.append(ChoiceBar(choice.words, detail, share, "best" if is_best else "other" if place else "now"))
     caption = "People in exact groups, over all axes, by choice"
-    return Section("Other choices", Paragraph(f"{caption}.", "quiet"), ChoiceBars(caption, bars))
+    left = [choice.words for choice in choices if choice.state == NOT_COMPUTED]
+    missing = f"Not computed, since each takes long on these data: {'; '.join(left)}." if left else ""
+    parts = Paragraph(f"{caption}.", "quiet"), ChoiceBars(caption, bars), Paragraph(missing, "quiet")
+    return Section("Other choices", *parts)
 
 
 def _notes(context: ReportContext, table: PublishedTable) -> dict[Key, CountNote]:

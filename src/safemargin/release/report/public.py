@@ -9,6 +9,7 @@ from safemargin.io import rows_of
 from safemargin.release.report.answers import RULE_NOT_CHECKED
 from safemargin.release.report.groups import Orders
 from safemargin.ui import (
+    CHECK,
     CountCell,
     CountRow,
     CountTable,
@@ -78,8 +79,9 @@ def public_page(
             *_files(links),
             *sections,
             Section("How people were protected", Protection(kinds, sentences), anchor="protect"),
+            CHECK,
             Section(
-                "What lies behind",
+                "Statement, rule and files",
                 Fold("The whole statement", certificate["statement"]),
                 Fold(
                     "Against whom, and by which rule",
@@ -92,7 +94,6 @@ def public_page(
             ),
             kicker="Published counts, with a certificate that anybody can check",
         ),
-        checks_itself=True,
     )
     return with_data(page, data)
 
@@ -105,7 +106,8 @@ def file_folds(tables: Sequence[PublishedTable], orders: Orders) -> Iterator[Fol
         merged = sum(len(group) > 1 for groups in table.groups for group in groups)
         note = f"{plural(merged, 'group')} of several categories, joined by |." if merged else ""
         title = f"Rows of the file {table.name}: {plural(len(rows), 'row')}"
-        yield Fold(title, note, Grid(list(rows[0]) if rows else [], values, sortable=True))
+        grid = Grid(list(rows[0]) if rows else [], values, sortable=True)
+        yield Fold(title, note, grid, on_paper=False)
 
 
 def not_checked(certificate: Mapping[str, Any]) -> list[Part]:
@@ -258,7 +260,7 @@ def dot_plot(table: CountTable, fewest: int = FEWEST_DOTS) -> DotPlot | None:
     kinds = [
         kind for kind in ("exact", "merged", "noised", "together") if any(d.status == kind for d in strips[0].dots)
     ]
-    return DotPlot(f"How groups of {table.corners[0]} differ", strips, kinds)
+    return DotPlot(f"How groups differ, by {table.corners[0]}", strips, kinds)
 
 
 def _value(row: CountRow | None, place: int) -> int:

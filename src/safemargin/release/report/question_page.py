@@ -12,6 +12,7 @@ from safemargin.release.derived import Row, Scales, counted, figures
 from safemargin.release.questions import SurveyQuestion
 from safemargin.release.report.public import HOW_TO_CHECK, links_of, not_checked, sentences_of, with_data
 from safemargin.ui import (
+    CHECK,
     AnswerStrips,
     Downloads,
     Fold,
@@ -132,8 +133,9 @@ def questions_page(
             *(Section(heat.caption, Downloads(links.get(heat.table, [])), favourable, OnPage(heat)) for heat in maps),
             Section("How everybody answered", AnswerStrips(strips)) if strips else None,
             Section("How people were protected", Protection(*sentences_of(certificate, statuses, is_merged))),
+            CHECK,
             Section(
-                "What lies behind",
+                "Statement, rule and files",
                 Fold("The whole statement", certificate["statement"]),
                 Fold(
                     "Against whom, and by which rule",
@@ -146,7 +148,6 @@ def questions_page(
             ),
             kicker=f"{plural(len(questions), 'question')}, up to {plural(people, 'person')}",
         ),
-        checks_itself=True,
     )
     return with_data(page, {name: [list(row.values()) for row in rows] for name, rows in tables.items()})
 
@@ -156,7 +157,8 @@ def _file_folds(tables: Mapping[str, Sequence[Row]]) -> Iterator[Fold]:
     for name, rows in tables.items():
         columns = list(rows[0])
         values = [["" if row[column] is None else row[column] for column in columns] for row in rows]
-        yield Fold(f"Rows of the file {name}: {plural(len(rows), 'row')}", Grid(columns, values, sortable=True))
+        title = f"Rows of the file {name}: {plural(len(rows), 'row')}"
+        yield Fold(title, Grid(columns, values, sortable=True), on_paper=False)
 
 
 def _finding(questions: Sequence[SurveyQuestion], tables: Mapping[str, Sequence[Row]], scales: Scales) -> str:

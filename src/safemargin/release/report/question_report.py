@@ -24,6 +24,7 @@ from safemargin.ui import (
 
 BANNER = ("Confidential.", "The reasons on this page look at answers. Do not publish it.")
 TASKS = ("decided by", "checked by")
+RULE_WORDS = {"rerun": "checked"}
 Pairs = Sequence[tuple[SurveyQuestion, ReportContext]]
 
 
@@ -86,8 +87,9 @@ def questions_answers(context: ReportContext, pairs: Pairs, shares: tuple[int, i
         (
             "What did it cost?",
             "Nothing" if exact == every else f"{every - exact:,} of {every:,} results",
-            f"{percent(exact / every) if every else 'All'} of the results are exact; the others are merged or not "
-            "published.",
+            "Every result that was asked for is exact."
+            if exact == every
+            else f"{percent(exact / every)} of the results are exact; the others are merged or not published.",
         ),
         ("Who would be exposed if every table asked for were exact?", *_exposed(pairs)),
     ]
@@ -115,6 +117,8 @@ def _groups(pairs: Pairs) -> Iterator[Part]:
         for label, decided in groups.items():
             counts = {action: sum(1 for _, done, _ in decided if done is action) for action in Action}
             reasons = dict.fromkeys(reason for _, done, reason in decided if done is not Action.EXACT)
+            if not reasons:
+                continue
             rows.append(
                 (
                     label,
@@ -125,7 +129,11 @@ def _groups(pairs: Pairs) -> Iterator[Part]:
                 )
             )
         columns = ("group", "questions exact", "merged", "not published", "why")
-        yield Section(f"Groups of {axis}", Grid(columns, rows, most=12))
+        whole = len(groups) - len(rows)
+        said = f"{whole:,} of {plural(len(groups), 'group')} of {axis} are exact in every question."
+        if not rows:
+            said = f"All {plural(len(groups), 'group')} of {axis} are exact in every question."
+        yield Section(f"Groups of {axis}", said, Grid(columns, rows, most=12) if rows else None)
 
 
 def questions_report(context: ReportContext, pairs: Pairs, shares: tuple[int, int], origin: Origin) -> Report:
@@ -137,13 +145,13 @@ def questions_report(context: ReportContext, pairs: Pairs, shares: tuple[int, in
             question.label,
             question.people,
             len(question.options),
-            sum(len(d.group) for d in own.plan.decisions if d.action is Action.EXACT),
-            sum(len(d.group) for d in own.plan.decisions),
-            own.plan.certificate.rule,
+            f"{sum(len(d.group) for d in own.plan.decisions if d.action is Action.EXACT):,} of "
+            f"{sum(len(d.group) for d in own.plan.decisions):,}",
+            RULE_WORDS.get(own.plan.certificate.rule, "not checked"),
         )
         for question, own in pairs
     ]
-    columns = ("question", "people", "options", "exact", "of", "against somebody who knows the rule")
+    columns = ("question", "people", "options", "exact results", "against somebody who knows the rule")
     return Report(
         context.title,
         Headline(state, sentence, detail),

@@ -25,6 +25,13 @@ Example
     >>> problem = Merging(ages, people, np.zeros((4, 1), dtype=int), people, lambda size, votes: size >= 10)
     >>> [sorted(group) for group in coarsen(problem).groups]
     [['0', '1', '2'], ['3']]
+
+    Without an order, 5 and 3 join the 20 all the same: 5 and 3 alone would be 8, and the 30 would lose more.
+
+    >>> wards = Axis("ward", ("0", "1", "2", "3"))
+    >>> found = coarsen(Merging(wards, people, np.zeros((4, 1), dtype=int), people, lambda size, votes: size >= 10))
+    >>> sorted(map(sorted, found.groups)), found.loss, found.bound
+    ([['0', '1', '2'], ['3']], 56, 56)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +59,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Coarsening:
-    """Groups that are all allowed, what they lose, and the least that any such groups lose; no groups if none are."""
+    """Groups that are all allowed, what they lose, and the least that any such groups lose; no groups if none are.
+
+    `loss - bound` is how much better an unknown partition could be at most; 0 for all exact algorithms.
+    """
 
     groups: tuple[Group, ...]
     loss: int
@@ -68,7 +78,10 @@ Permits = Callable[[Sequence[Group], IntArray, IntArray], BoolArray]
 
 
 def pack(items: Sequence[Item], permits: Permits) -> Coarsening:
-    """Part `items` into groups: single ones at their own loss, merged ones where `permits` allows them."""
+    """Part `items` into groups: single ones at their own loss, merged ones where `permits` allows them.
+
+    Exact for up to `FEW` items, by subsets; beyond, groups are grown greedily and `bound` says what that may cost.
+    """
     needy = [item for item in items if item.alone is None]
     if not needy:
         loss = sum(item.alone or 0 for item in items)
@@ -115,7 +128,11 @@ def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Coarsening:
 
 
 def _subsets(mask: int) -> IntArray:
-    """All subsets of the bits of a mask."""
+    """All subsets of the bits of a mask.
+
+    >>> _subsets(5).tolist()
+    [0, 1, 4, 5]
+    """
     subsets = np.zeros(1, dtype=np.int64)
     while mask:
         low = mask & -mask
@@ -183,7 +200,7 @@ class _Greedy:
         return None
 
     def _joined(self, code: int) -> bool:
-        """Add an item to the group where that loses least."""
+        """Add an item to the group where that loses least; false if no group is permitted with it."""
         if not self.parts:
             return False
         people = np.array([self.people[part].sum() for part in self.parts]) + self.people[code]
@@ -253,7 +270,10 @@ class Merging:
 
 
 def coarsen(problem: Merging) -> Coarsening:
-    """Groups with the least loss that could be found; with several hierarchies, along the best of them."""
+    """Groups with the least loss that could be found; with several hierarchies, along the best of them.
+
+    The bound is that of all hierarchies together, so it holds whichever is taken.
+    """
     start = problem.start or tuple(frozenset([category]) for category in problem.axis.categories)
     if problem.axis.ordered:
         return _neighbours(problem, start)
@@ -295,13 +315,20 @@ def _neighbours(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
 
 
 def _before(values: Sequence[int] | Sequence[IntArray]) -> IntArray:
-    """Sums of all values before each position, and of all of them."""
+    """Sums of all values before each position, and of all of them.
+
+    >>> _before([2, 3]).tolist()
+    [0, 2, 5]
+    """
     rows = np.asarray(values, dtype=np.int64)
     return np.concatenate([np.zeros_like(rows[:1]), np.cumsum(rows, axis=0)])
 
 
 def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
-    """Per end of a segment, the first position where it may begin without merging what is to stay apart."""
+    """Per end of a segment, the first position where it may begin without merging what is to stay apart.
+
+    A pair that stands at positions a < b forbids segments that hold both: those that end after b must begin after a.
+    """
     position = {category: index for index, group in enumerate(order) for category in group}
     first = np.zeros(len(order) + 1, dtype=np.int64)
     for pair in problem.apart:

@@ -17,7 +17,11 @@ from safemargin.release.rule.split import AxisPartition
 def by_subtraction(
     split: AxisPartition, past: Past, options: Sequence[str], limits: Limits, slack: int
 ) -> list[Exposed]:
-    """Who came or went since, as differences of groups from an earlier release disclose them, the largest first."""
+    """Who came or went since, as differences of groups from an earlier release disclose them, the largest first.
+
+    Each entry names a union of groups of the axis whose newcomers, or leavers, are few or of one mind. Hiding the
+    largest often hides others, so the rule takes the first and looks again.
+    """
     parts: CountedGroups = [(group, split.counts(group)) for group in split.groups]
     exposed = differences(split.axis.name, parts, options, past, limits, slack)[0] if split.is_published else []
     # Hiding the largest union often hides smaller ones. Ties by name: the order of a set must not decide.
@@ -55,6 +59,6 @@ def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: 
 
 
 def _counts(side: Side, options: Sequence[str]) -> str:
-    """The interval of every option, in words."""
+    """The interval of every option, in words: one value where both ends agree."""
     ends = zip(side.lower.tolist(), side.upper.tolist(), options, strict=True)
     return ", ".join(f"{low if low == high else f'{low} to {high}'} {option!r}" for low, high, option in ends)

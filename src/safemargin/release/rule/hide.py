@@ -73,7 +73,11 @@ def suppressed(
     always: frozenset[int],
     limits: Limits,
 ) -> set[int]:
-    """The groups to suppress, by number: those that are `bad`, `always`, and others that cover these."""
+    """The groups to suppress, by number: those that are `bad`, `always`, and others that cover these.
+
+    First within every kind, whose sum another axis may publish, then over all: each time covers are added until what
+    the suppressed groups add up to is regular, or nobody is left to cover them.
+    """
     hidden = {code for code in bad if code not in always}
     for kind in sorted({kinds[code] for code in hidden}):
         inside = {code for code in hidden if kinds[code] == kind}
@@ -136,6 +140,8 @@ def explanations(people: IntArray, pool: IntArray, limits: Limits) -> Iterator[I
 
     Only `people` and what the groups add up to (`pool`) are used. All groups but a few covers are in the guard band
     between the strict limits and those of the target, on one side of one option, or on both sides without any cover.
+    Each yielded table is within the target in every group and has the sums of `pool`; nothing is yielded where a group
+    has fewer than `kappa` people, as nothing is within the target then.
     """
     if (people < limits.kappa).any():
         return  # nothing is within the target
@@ -216,7 +222,11 @@ def _one_side(
 
 
 def dealt_up_to(amount: int, room: IntArray) -> IntArray | None:
-    """An amount dealt out to places with limited room, in proportion to it; nothing if there is not enough."""
+    """An amount dealt out to places with limited room, in proportion to it; nothing if there is not enough.
+
+    >>> dealt_up_to(4, np.array([2, 6])).tolist(), dealt_up_to(9, np.array([2, 6]))
+    ([1, 3], None)
+    """
     if amount > int(room.sum()):
         return None
     shares = np.array(room) * amount // max(int(room.sum()), 1)

@@ -55,7 +55,10 @@ class RandomisedSelection:
 
 
 def drawn(split: AxisPartition, limits: Limits, reach: Reach, always: Collection[Group] = ()) -> list[Unit]:
-    """The units of an axis in which some group is carried over a limit, or is noised `always`."""
+    """The units of an axis in which some group is carried over a limit, or is noised `always`.
+
+    One such group is enough for its whole unit: else the sum of the others, less the exact ones, would be its count.
+    """
     name = split.axis.name
     return [
         unit
@@ -94,7 +97,16 @@ def room(split: AxisPartition, group: Group, limits: Limits) -> int:
 
 
 def rooms(counts: IntArray, people: IntArray, limits: Limits) -> IntArray:
-    """The same for groups of so many `people` each, with counts per option."""
+    """The same for groups of so many `people` each, with counts per option.
+
+    With 5 % and 30 people, 2 to 28 of them may choose an option: 15 are 14 answers away from 29. One is outside
+    already. Of 50 people 3 is the last count within, one answer away:
+
+    >>> from safemargin.core import Target
+    >>> limits = Target(beta=0.05, kappa=30).limits((133, 167), 300, ("yes", "no"))
+    >>> rooms(np.array([[15, 15], [1, 29], [3, 47]]), np.array([30, 30, 50]), limits).tolist()
+    [14, 0, 1]
+    """
     regular = (limits.verdicts(counts, counts, people) == 0).all(axis=1)
     columns = limits.columns(counts)
     spare = np.minimum(columns - limits.least(people), limits.most(people) - columns)

@@ -120,7 +120,10 @@ def sensitive_groups(split: AxisPartition, sensitive: frozenset[tuple[str, str]]
 
 
 def add_complementary_suppression(split: AxisPartition, hidden: frozenset[Group]) -> frozenset[Group]:
-    """Groups to suppress, never one alone: the total less the others would be its count. Reads the roll only."""
+    """Groups to suppress, never one alone: the total less the others would be its count. Reads the roll only.
+
+    The partner is chosen as covers are (`hide.next_cover`): the smallest group with at least a third as many people.
+    """
     others = sorted((g for g in split.groups if g not in hidden), key=lambda g: (split.size(g), sorted(g)))
     if len(hidden) != 1 or not others:
         return hidden
@@ -278,7 +281,11 @@ class AxisCoarsening:
         return np.diff(self._before, axis=0)
 
     def steps(self, members: Group, forced: Collection[Group]) -> list[Group]:
-        """Blocks to publish as one, or to suppress, that would protect the groups of an exposed cell better."""
+        """Blocks to publish as one, or to suppress, that would protect the groups of an exposed cell better.
+
+        Merging: the next larger block around each group of the cell that is published, at most two. Suppressing: the
+        groups of the cell that are still shown, and one more cover among those of their kind.
+        """
         if not self.hides:
             held = [block.whole for block in self.cut(forced) if block.whole & members][:2]
             return [self.parents[group].whole for group in held if group in self.parents]
@@ -322,7 +329,15 @@ COVER = "covers a group whose count could be inferred by subtraction"
 
 
 def by_size(split: AxisPartition, kappa: int) -> AxisPartition:
-    """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
+    """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing.
+
+    >>> from safemargin.core import table_of
+    >>> from safemargin.release.rule.split import unmerged_split
+    >>> table = table_of({"ward": ("a", "b", "c", "d")}, [[30, 20], [20, 30], [3, 7], [9, 11]], [50, 50, 10, 20])
+    >>> merged = by_size(unmerged_split(table, "ward"), 30)
+    >>> [sorted(group) for group in merged.groups], list(merged.reasons.values())
+    ([['a'], ['b'], ['c', 'd']], ['fewer than 30 people'])
+    """
     if not split.is_published:
         return split
     axis, reason = split.axis, SMALL.format(kappa=kappa)

@@ -1,4 +1,7 @@
 {% include "safemargin_verify.js" %}
+{% include "safemargin_verify_signature.js" %}
+{% include "safemargin_verify_tables.js" %}
+{% include "safemargin_verify_intervals.js" %}
 // The section "Check it yourself": reads the files that somebody chooses or drops, and shows what the checker finds.
 for (const form of document.querySelectorAll("form.check")) {
   const held = { published: null, auditors: null };
@@ -35,21 +38,31 @@ for (const form of document.querySelectorAll("form.check")) {
       say(field, await folder(files));
     });
   }
+  const chosen = async (name) => new Map(await Promise.all([...form.elements[name].files].map(async (file) => [file.name, await read(file)])));
+  const verdict = async (pause) => { // of a certificate by itself, or of the folder
+    const [roll, key, certificate, more] = await Promise.all(["roll", "key", "certificate", "more"].map(chosen)), [own] = certificate;
+    const one = ([file]) => (file ? file[1] : null), both = [...held.published || [], ...more];
+    const twice = both.find(([name, content]) => both.some(([other, bytes]) => other === name && String(bytes) !== String(content)));
+    const wrong = own && twice ? twice[0] + ": two files have this name" : own && key.size ? "key: is for folders that are signed; this is one certificate" : "";
+    if (wrong) return { outcome: "fails", failures: [wrong], unchecked: [], warnings: [] };
+    if (own) return safemarginVerify.beside.checkOne(own[1], new Map(both), own[0]);
+    return safemarginVerify.check(held.published, held.auditors, one([...key]), one([...roll]), pause, more);
+  };
   const line = (kind, text, tone) => Object.assign(document.createElement(kind), { textContent: text, className: tone || "" });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (!held.published) { status.replaceChildren(line("p", "Choose the folder published first.", "warning")); return; }
-    const [roll, key] = await Promise.all(["roll", "key"].map((name) => form.elements[name].files[0]).map((file) => (file ? read(file) : null)));
+    const isGiven = held.published || form.elements.certificate.files.length;
+    if (!isGiven) { status.replaceChildren(line("p", "Choose the folder published, or a certificate by itself, first.", "warning")); return; }
     const pause = (name) => {
       status.replaceChildren(line("p", "Checking " + name + " …"));
       return new Promise((done) => setTimeout(done));
     };
     await pause("the files");
-    const result = await safemarginVerify.check(held.published, held.auditors, key, roll, pause);
+    const result = await verdict(pause);
     const [state, mark] = { holds: ["sound", "✓"], fails: ["unsound", "✕"], "not checked": ["partly", "!"] }[result.outcome];
     const card = line("div", "", "card " + state), list = document.createElement("ul");
     card.append(line("p", mark + " Outcome: " + result.outcome + ".", "verdict"));
-    if (result.outcome === "not checked") card.append(line("p", "The files agree with each other; nothing shows the statement."));
+    if (result.outcome === "not checked" && result.files) card.append(line("p", "The files agree with each other; nothing shows the statement."));
     if (result.outcome === "holds") {
       const counts = [result.cells, result.tables, result.moves].map((count) => count.toLocaleString("en"));
       card.append(line("p", counts[0] + " counts, " + counts[1] + " witness tables, " + counts[2] + " moves: all checked."));

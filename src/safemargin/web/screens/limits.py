@@ -13,8 +13,10 @@ from safemargin.release.ledger.locks import lock_notes, read_forecast, read_lock
 from safemargin.release.project import Project
 from safemargin.release.report.forecast import chances_chart
 from safemargin.ui import Chart, Grid, Paragraph, Part, Points, percent, plural
+from safemargin.web import known
 from safemargin.web.bench import Bench, Given, Screen, WrongFields, command, has_project
 from safemargin.web.edit import set_keys, with_content
+from safemargin.web.known import who_knows
 
 PROTECT = {
     "auto": "merge neighbours if there are any, else suppress (auto)",
@@ -22,7 +24,6 @@ PROTECT = {
     "suppress": "suppress the group and a few others (suppress)",
     "noise": "add noise to them (noise)",
 }
-WORDS = {"joint": "how many people there are of every kind", "sizes": "how large every group is", "none": "no numbers"}
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,9 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         "protect": given.get("protect", project.protect),
         "choices": PROTECT,
         "presets": PRESETS,
-        "onlookers": [
-            f"{onlooker.name}: knows {WORDS[onlooker.composition]}"
-            + (" and the rule by which groups are protected" if onlooker.knows_rule else "")
-            + (f", and {', '.join(path.name for path in onlooker.facts)}" if onlooker.facts else "")
-            for onlooker in project.onlookers
-        ],
         "digest": bench.place.digest,
         **_tables(project),
-        **_onlooker(project),
+        **who_knows(project),
         "ledger": ledger,
         "has_data": project.data is not None and project.data.file is not None,
         "locked": bool(ledger is not None and read_locks(ledger)),
@@ -143,27 +138,6 @@ def _pair(axes: tuple[str, ...], names: list[str]) -> bool:
     """Whether a pair of axes is not among those that the form offers."""
     offered = list(combinations(names, 2))[:MOST_PAIRS]
     return not any(set(axes) == set(pair) for pair in offered)
-
-
-def _onlooker(project: Project) -> dict[str, Any]:
-    """The onlooker of a project that declares at most one, who can be described here."""
-    if len(project.declared) > 1:
-        return {"knows": "", "knows_rule": False, "compositions": {}}
-    (onlooker,) = project.onlookers
-    return {"knows": onlooker.composition, "knows_rule": onlooker.knows_rule, "compositions": WORDS}
-
-
-def choose_onlooker(bench: Bench, given: Given) -> str:
-    """Write what the onlooker knows into the project file."""
-    project, content = bench.place.load(), tomllib.loads(bench.place.text)
-    if len(project.declared) > 1:
-        raise InputError("several onlookers are declared: describe them in the project file")
-    if given.get("composition") not in WORDS:
-        raise WrongFields({"composition": "what they know: choose one of the list"})
-    before = dict(next(iter(content.get("onlookers", [])), {"name": "informed"}))
-    before |= {"composition": given["composition"], "knows_rule": given.get("rule") == "yes"}
-    bench.place.save(with_content(bench.place.text, {**content, "onlookers": [before]}), given.get("digest", ""))
-    return "limits"
 
 
 def _unforced(ledger: Any) -> Any:
@@ -277,7 +251,7 @@ SCREEN = Screen(
         "save": save,
         "price": save,
         "tables": choose_tables,
-        "onlooker": choose_onlooker,
+        **known.ACTIONS,
         "ledger": add_ledger,
         "lock": lock,
         "rehearse": rehearse,
