@@ -26,7 +26,7 @@ BLOCK = 25
 
 
 class Village:
-    """A handful of people by two or three axes, each with an answer."""
+    """Few people by two or three axes, each with an answer."""
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = np.random.default_rng([seed, 2828])
