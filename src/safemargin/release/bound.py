@@ -205,7 +205,7 @@ def bound(
     skip: Sequence[str] = (),
     tolerance: float = 0.0,
     decide: bool = False,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Bounds:
     """Bound the count of every cell that an onlooker can infer from `tables`.

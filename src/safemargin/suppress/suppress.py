@@ -74,7 +74,7 @@ def suppress(
     cost: str | None = None,
     keep: Sequence[str] = (),
     seconds: float = SECONDS,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     ledger: Path | str | None = None,
     population: str | None = None,
     cycle: str | None = None,
