@@ -20,6 +20,7 @@ from safemargin import checker, sign
 
 ROOT = Path(__file__).parent.parent.parent
 TWIN = ROOT / "checker" / "safemargin_verify.js"
+SIGNATURE = TWIN.with_stem("safemargin_verify_signature")
 BESIDE = [TWIN.with_stem(f"safemargin_verify_{name}") for name in ("tables", "intervals")]
 NODE = shutil.which("node") or "node"
 
@@ -27,7 +28,7 @@ NODE = shutil.which("node") or "node"
 def twins(cases: Sequence[Vector | Kind], beside: bool = False) -> list[dict[str, object]]:
     """What the checker in JavaScript says of every case, perhaps with those for other kinds beside it."""
     lines = "".join(case.line() + "\n" for case in cases)
-    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN), *(map(str, BESIDE) if beside else ())]
+    command = [NODE, Path(__file__).with_name("twin.js"), TWIN, SIGNATURE, *(BESIDE if beside else ())]
     done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=1800, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -277,8 +278,9 @@ def test_both_read_the_same_from_a_text() -> None:
 def test_hashes(text: str) -> None:
     import hashlib
 
-    code = f"const v=require({json.dumps(str(TWIN))});const b=new TextEncoder().encode({json.dumps(text)});"
-    code += "v.sha256(b).then((mark) => console.log(mark, Buffer.from(v.blake2b(b)).toString('hex')))"
+    code = f"const v=require({json.dumps(str(TWIN))}), s=require({json.dumps(str(SIGNATURE))});"
+    code += f"const b=new TextEncoder().encode({json.dumps(text)});"
+    code += "v.sha256(b).then((mark) => console.log(mark, Buffer.from(s.blake2b(b)).toString('hex')))"
     done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
     content = text.encode()
     assert done.stdout.split() == [hashlib.sha256(content).hexdigest(), hashlib.blake2b(content).hexdigest()]

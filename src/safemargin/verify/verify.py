@@ -58,10 +58,11 @@ class CertificateCheck(Verification, ui.Result):
         return ui.Report(
             "Verify",
             ui.OnPage(ui.Headline(state, headline or first, first if headline else "")),
+            ui.InTerminal(ui.Paragraph(headline, state)) if self.holds else None,
             ui.InTerminal(ui.Paragraph(first, "warning" if state == "partly" else state)),
             ui.InTerminal(*(ui.Paragraph(line) for line in others)),
             ui.OnPage(
-                ui.Section("Checked", ui.Points(done)) if done else None,
+                ui.Section("Findings" if state == "unsound" else "Checked", ui.Points(done)) if done else None,
                 ui.Section("Not checked", ui.Points(left)) if left else None,
             ),
             ui.Section("What was checked", self.statement) if self.statement and self.holds else None,

@@ -14,6 +14,8 @@ from safemargin.web.shown import tables_in_page
 
 FIELDS = ("path", "roll", "count", "by", "option", "answers", "totals", "suppressed", "rounded", "sheet")
 """What the form says: files, and then options of `audit`."""
+READING = ("answers", "totals", "suppressed", "rounded", "sheet")
+"""Those that `audit` takes as `--reading NAME=VALUE`."""
 GAPS = (("1 to 4", "1-4"), ("0 to 4", "0-4"), ("1 to 9", "1-9"), ("any number", "0-"))
 """What people say most often that a suppressed count may be."""
 RULE_NOT_CHECKED = "Not checked: what somebody infers who knows how the cells were chosen."
@@ -201,7 +203,8 @@ def audit(bench: Bench, given: Given) -> str:
         value = given.get(name, "").strip()
         if value.startswith("-"):
             raise InputError(f"{value[:60]!r}: a column does not begin with a dash here")
-        arguments += [f"--{name}", value] if value else []
+        asked = ["--reading", f"{name}={value}"] if name in READING else [f"--{name}", value]
+        arguments += asked if value else []
     first = _estimate(bench.place.folder / path, count or "count", by or None)
     names = {name: given[name] for name in FIELDS if given.get(name, "").strip()}
     link = f"check?{urlencode(names)}"
