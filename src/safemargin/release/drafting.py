@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from safemargin.audit.rerun import Rerun
-from safemargin.bounds import build_system
 from safemargin.core import (
     IntArray,
     Onlooker,
@@ -31,7 +30,7 @@ from safemargin.release.publish import publish, roll_file
 from safemargin.release.recording import floor_notes, held_to_earlier, inconsistency_notes
 from safemargin.release.report.exposed import asked_cells, exposed
 from safemargin.release.rule.split import slack_of
-from safemargin.release.witnesses import witnesses_in
+from safemargin.release.witnesses import witnesses_of
 from safemargin.voting.result import result_document, result_privacy, result_section
 
 
@@ -105,7 +104,7 @@ def with_witnesses(publication: Publication, plan: Plan, table: Table, onlooker:
     """
     if not plan.tables or slack_of(table):
         return publication
-    found = witnesses_in(plan.tables, table.schema, build_system(publication.tables, onlooker))
+    found = witnesses_of(plan.tables, table.schema, publication.tables, onlooker)
     return replace(publication, witness=found) if found else publication
 
 
