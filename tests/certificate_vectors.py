@@ -7,6 +7,7 @@ certificate that somebody changed, who makes every hash anew (`resealed`) unless
 
 import base64
 import copy
+import csv
 import hashlib
 import json
 import random
@@ -607,6 +608,20 @@ def proof_forgeries(vector: Vector, other: Vector) -> Iterator[Vector]:
     yield proofs("a move that changes a total", tables, moves=[{"from": 0, "changes": [[0, 0, 1]]}])
     yield proofs("a move that names a count twice", tables,
                  moves=[{"from": 0, "changes": [[0, 0, 1], [0, 0, -1]]}])  # fmt: skip
+    axis, label = head.split(",")[0], next(csv.reader(rows))[0]
+    span = {"axis": axis, "group": [label], "option": 0, "least": 0, "most": 10**9}
+    yield proofs("a range that every count lies in", tables, why="it asks for nothing", beyond=[span])
+    for what, wrong in {
+        "a range that no count lies in": {**span, "least": 10**9},
+        "a range of an option that does not exist": {**span, "option": options},
+        "a range of no column": {**span, "axis": "no such axis"},
+        "a range of a label twice": {**span, "group": [label, label]},
+        "a range with another key": {**span, "more": 1},
+        "a range of a fraction": {**span, "least": 0.0},
+        "a range that is true": {**span, "most": True},
+    }.items():
+        yield proofs(what, tables, beyond=[wrong])
+    yield proofs("a range of nobody", tables, beyond=[{**span, "group": [], "least": 1}])
     moves = proof["questions"][0]["moves"]
     yield proofs("a move that changes nothing", tables, why="the empty move is its witness again",
                  moves=[*moves, {"from": 0, "changes": []}])  # fmt: skip

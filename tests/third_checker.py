@@ -113,7 +113,7 @@ def manifest_of(files: Files, signed: bool) -> dict[str, Any]:
     manifest = json_of(files["manifest.json"], reals=True)
     others = {"manifest.json", *(["manifest.json.minisig"] if signed else [])}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in others}
-    must(manifest["files"] == hashes, "files")
+    must(manifest["files"] == hashes and not any("/" in name for name in files), "files")
     return dict(manifest)
 
 
@@ -148,9 +148,11 @@ class Certificate:
         self.people()
         self.questions = {each["question"]: each for each in stated["questions"]}
         must(0 < len(self.questions) == len(stated["questions"]), "questions")
+        must(len(self.questions) > 1 or not stated.get("figures"), "figures")
         for question in stated["questions"]:
             self.question(question)
         self.tables = [Table(each, files, self.questions) for each in stated["tables"]]
+        must(len({each["name"] for each in stated["tables"]}) == len(self.tables), "tables of one name")
         hashes = [pair for each in stated["tables"] for pair in each["files"].items()]
         hashes += [
             (name, manifest["files"][name])
@@ -262,7 +264,8 @@ class Certificate:
         for each in carried["questions"]:
             own = self.counted(csv_of(auditors[each["roll"]]))
             must(all(people <= everybody.get(profile, 0) for profile, people in own.items()), "people of no roll")
-            has(each, question=str, roll=str, tables=list, moves=list, fixed=list)
+            more = {"beyond": list} if "beyond" in each else {}
+            has(each, question=str, roll=str, tables=list, moves=list, fixed=list, **more)
             self.prove(self.questions[each["question"]], csv_of(auditors[each["roll"]]), each)
         return "holds"
 
@@ -287,7 +290,15 @@ class Certificate:
             has(each, axis=str, groups=list)
             part = [names(group) for group in each["groups"]]
             fixed += [[p for p, row in enumerate(roll) if row[each["axis"]] in group] for group in part]
+        ranges = []
+        for each in carried.get("beyond", []):
+            has(each, axis=str, group=list, option=int, least=int, most=int)
+            must(0 <= each["option"] < len(options), "beyond")
+            group = names(each["group"])
+            ranges.append(([p for p, row in enumerate(roll) if row[each["axis"]] in group], each))
         for witness in witnesses:
+            for inside, each in ranges:
+                must(each["least"] <= sum(witness[p][each["option"]] for p in inside) <= each["most"], "beyond")
             for counts, all_ in zip(witness, people, strict=True):
                 must(min(counts, default=0) >= 0 and sum(counts) <= all_, "people")
             for inside in fixed:

@@ -1,6 +1,7 @@
 """The witnesses that auditors get with a release: those of its proof, and moves that show every other count."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from safemargin import checker
 from safemargin.bounds import WitnessCoverage, build_system, further_tables
 from safemargin.core import Onlooker, Publication, Table, merged_margin
+from safemargin.release.decide.beyond import range_table
 from safemargin.release.decide.possible_tables import only_table
 from safemargin.release.plan import Plan
 from safemargin.release.project import Project
@@ -62,7 +64,9 @@ def carried_by(
         tables = listed_tables(same or only_table(system), system, table.schema)
     if not tables:
         return NOT_FOUND
-    carried = WitnessBundle(table.schema, project.protect, project.wanted, held, tables, plan.shared_sums)
+    carried = WitnessBundle(
+        table.schema, project.protect, project.wanted, held, tables, plan.shared_sums, beyond=plan.beyond
+    )
     return _completed(carried, publication, onlookers[0], plan, fields)
 
 
@@ -72,6 +76,7 @@ def _completed(
     """The same with moves that show every count which the tables alone do not."""
     first = Table(carried.schema, carried.tables[:1], (carried.roll,))
     parts = [merged_margin(first, axis, groups) for axis, groups in carried.shared_sums]
+    parts += [range_table(each, carried.schema) for each in carried.beyond]
     system = build_system((*publication.tables, *parts), onlooker)
     (question,) = fields["questions"]
     secrets = [
@@ -95,6 +100,4 @@ def _completed(
         moves.append((start, changes_between(carried.tables[start].counts, listed)))
     if shown.count_missing():
         return NOT_FOUND
-    return WitnessBundle(
-        carried.schema, carried.protect, carried.wanted, carried.roll, carried.tables, carried.shared_sums, tuple(moves)
-    )
+    return replace(carried, moves=tuple(moves))

@@ -200,6 +200,20 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class SumRange:
+    """From `least` to `most` people of a group of an axis chose an option, given by number.
+
+    It lies outside the strict limits of decisions, so whatever answers have such a count, the group is merged on.
+    """
+
+    axis: str
+    group: Group
+    option: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Every decision of a release, the alternatives that were rejected, and the certificate.
 
@@ -221,6 +235,8 @@ class Plan:
     """The same, as counts by profile: the program publishes the same for each of them, if the certificate says so."""
     shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums are the same in all these tables: every table with these sums leads here."""
+    beyond: tuple[SumRange, ...] = ()
+    """Counts beyond a strict limit that all these tables have: every table with such counts leads here."""
     data_independent: bool = False
     """Whether nothing is merged or omitted for its answers."""
     notes: tuple[str, ...] = ()

@@ -174,6 +174,7 @@ def draft_questions(inputs: QuestionInputs, progress: Progress) -> QuestionsDraf
         witness=(),
         tables=(),
         shared_sums=(),
+        beyond=(),
         data_independent=all(draft.plan.data_independent for draft in drafts),
     )
     every = tuple(table for draft in drafts for table in draft.publication.tables)

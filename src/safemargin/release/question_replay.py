@@ -24,6 +24,7 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
+from safemargin.release.decide.beyond import is_beyond
 from safemargin.release.decide.decide import search
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.decide.possible_tables import votes_by_axis
@@ -159,6 +160,8 @@ def _unexplained(rule: CommonRule, candidate: CommonCandidate, carried: CarriedQ
                 explained |= set(block.groups) <= set(fixed) or any(
                     part.whole in fixed and not own.regular(part.whole, mine.limits.strict) for part in block.children
                 )
+                ranges = [each for each in carried.each[question].beyond if each.axis == name]
+                explained |= is_beyond(own, block, ranges, mine.limits)
             if not explained and cover is not None:
                 return f"{cover.split.axis.name} {label(block.whole, cover.split.axis.categories)}"
     return ""

@@ -1,11 +1,10 @@
 """The whole program on other answers: for an attack, for what a release carries, and for whoever verifies it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from safemargin.audit.rerun import Rerun, as_seen
 from safemargin.checker import WITNESSES
 from safemargin.core import (
-    Group,
     Progress,
     PublishedTable,
     Table,
@@ -14,10 +13,11 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
+from safemargin.release.decide.beyond import is_beyond
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.possible_tables import votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
-from safemargin.release.drafting import rule_of
+from safemargin.release.rerun import rule_of
 from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.witnesses import WitnessBundle
 
@@ -45,7 +45,7 @@ def led_elsewhere(
     """The same where the `rule` came to a `candidate` for the first witness; `rerun` is the whole program."""
     published, known = as_seen(printed), rule.table
     reasons = None if carried.wanted else ExplanationSearch(rule, candidate)
-    if reasons is not None and (block := _unexplained(reasons, dict(carried.shared_sums))):
+    if reasons is not None and (block := _unexplained(reasons, carried)):
         yield f"{WITNESSES}: fixes no sums that explain why {block} is merged or omitted"
         return
     for number, table in enumerate(carried.tables, 1):
@@ -63,15 +63,19 @@ def led_elsewhere(
             return
 
 
-def _unexplained(reasons: ExplanationSearch, parts: Mapping[str, tuple[Group, ...]]) -> str:
+def _unexplained(reasons: ExplanationSearch, carried: WitnessBundle) -> str:
     """A merged block, or omitted axis, that other tables with the same sums need not have; or nothing.
 
     It is explained if the sum of one of its parts lies outside the strict limits, or all its groups are fixed.
     """
+    parts = dict(carried.shared_sums)
     for axis, block in reasons.blocks:
         split = reasons.rule.covers[axis].split
         fixed = [group for group in parts.get(split.axis.name, ()) if group <= block.whole]
         outside = [part.whole for part in block.children if not split.regular(part.whole, reasons.rule.limits.strict)]
+        own = [each for each in carried.beyond if each.axis == split.axis.name]
+        if is_beyond(split, block, own, reasons.rule.limits):
+            continue
         if not set(block.groups) <= set(fixed) and not set(outside) & set(fixed):
             return f"{split.axis.name} {label(block.whole, split.axis.categories)}"
     return ""

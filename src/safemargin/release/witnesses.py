@@ -33,7 +33,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io import hash_bytes, json_bytes
-from safemargin.release.plan import Wanted
+from safemargin.release.plan import SumRange, Wanted
 
 RULE = "rule.json"
 FACTS = "an onlooker holds facts, which the witnesses would disclose to others"
@@ -62,6 +62,8 @@ class WitnessBundle:
     shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums all tables share: whatever has these sums leads to the release."""
     moves: tuple[tuple[int, Changes], ...] = ()
+    beyond: tuple[SumRange, ...] = ()
+    """Counts beyond a strict limit that all tables have: whatever has such counts leads to the release."""
 
     def files(self) -> dict[str, bytes]:
         """Roll, witnesses and rule as files; tables have the rows of the roll."""
@@ -81,7 +83,18 @@ class WitnessBundle:
             "fixed": [
                 {"axis": axis, "groups": [sorted(group) for group in groups]} for axis, groups in self.shared_sums
             ],
+            **({"beyond": [_stated_range(each) for each in self.beyond]} if self.beyond else {}),
         }
+
+
+def _stated_range(each: SumRange) -> dict[str, Any]:
+    return {
+        "axis": each.axis,
+        "group": sorted(each.group),
+        "option": each.option,
+        "least": each.least,
+        "most": each.most,
+    }
 
 
 class Auditable(Protocol):
@@ -184,7 +197,11 @@ def carried_of(schema: Schema, held: Mapping[str, Any], roll: Tally, rule: Mappi
     tables = tuple(Tally(schema.names, roll.codes, frozen(np.reshape(each, shape), count)) for each in held["tables"])
     wanted = tuple(Wanted(tuple(axes), weight) for axes, weight in rule["wanted"])
     parts = tuple((str(each["axis"]), tuple(map(frozenset, each["groups"]))) for each in held["fixed"])
-    return WitnessBundle(schema, str(rule["protect"]), wanted, roll, tables, parts)
+    beyond = tuple(
+        SumRange(str(each["axis"]), frozenset(each["group"]), *(int(each[key]) for key in ("option", "least", "most")))
+        for each in held.get("beyond", ())
+    )
+    return WitnessBundle(schema, str(rule["protect"]), wanted, roll, tables, parts, beyond=beyond)
 
 
 def axis_of(stated: Mapping[str, Any]) -> Axis:

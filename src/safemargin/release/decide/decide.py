@@ -28,6 +28,7 @@ Invariants
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from safemargin.core import (
     no_progress,
 )
 from safemargin.guarantees import NoiseBudget, exchange_sensitivity
+from safemargin.release.decide.beyond import range_table
 from safemargin.release.decide.judge import prove_counts
 from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
@@ -55,7 +57,7 @@ from safemargin.release.decide.statements import (
     noise_notes,
     refusal_of,
 )
-from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
+from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal, SumRange
 from safemargin.release.rule.candidates import Candidate, ReleaseRule, join
 from safemargin.release.rule.earlier import remembered
 from safemargin.release.rule.make import made_rule
@@ -91,6 +93,8 @@ class ProofResult:
     """The witnesses of the proof, as counts by profile."""
     shared_sums: tuple[tuple[str, tuple[Group, ...]], ...] = ()
     """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
+    beyond: tuple[SumRange, ...] = ()
+    """Counts beyond a strict limit that all witnesses have: every table with such counts leads to the release."""
 
     @property
     def witnesses(self) -> int:
@@ -154,10 +158,12 @@ def prove_with_reasons(
     """
     limits, tables = replace(rule.limits, hypothetical=True, allow_linear=False), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
-    for answers in reasons.trials():
+    further = reasons.further_trials() if onlooker.past is None else iter(())
+    for answers in chain(reasons.trials(), further):
         # The made-up sums of an axis part it as finely as the release does, or more, so they say all that it says.
         said = {table.axes for table in answers.tables}
-        assumed = (*(table for table in tables if table.axes not in said), *answers.tables)
+        ranges = [range_table(each, rule.table.schema) for each in answers.beyond]
+        assumed = (*(table for table in tables if table.axes not in said), *answers.tables, *ranges)
         try:
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             system = build_system(assumed, onlooker)
@@ -175,7 +181,7 @@ def prove_with_reasons(
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
         if listed and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
             parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
-            return ProofResult(proof, True, tables=listed, shared_sums=parts)
+            return ProofResult(proof, True, tables=listed, shared_sums=parts, beyond=answers.beyond)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return ProofResult(failed)
@@ -251,6 +257,7 @@ def plan_of(
         witness=proof.tables,
         tables=shown.tables,
         shared_sums=shown.shared_sums,
+        beyond=shown.beyond,
         data_independent=shown.data_independent,
         notes=(*only_total, *whom, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )

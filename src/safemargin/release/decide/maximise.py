@@ -186,6 +186,7 @@ def _changed(
         witness=witness,
         tables=plan.tables if proof is None else (),
         shared_sums=plan.shared_sums if proof is None else (),
+        beyond=plan.beyond if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),

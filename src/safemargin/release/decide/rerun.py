@@ -49,6 +49,8 @@ from safemargin.core import (
     merged_margin,
     no_progress,
 )
+from safemargin.release.decide.beyond import chosen_ranges
+from safemargin.release.plan import SumRange
 from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.rule.hide import dealt, explanations
 from safemargin.release.rule.split import AxisPartition, GroupBlock, group_codes
@@ -77,10 +79,14 @@ class CounterfactualCause:
 
 @dataclass(frozen=True)
 class MadeAnswers:
-    """Made-up votes per axis, category and option, with the sums of groups that are assumed beside the release."""
+    """Made-up votes per axis, category and option, with what is assumed beside the release: sums of groups, or ranges.
+
+    Of ranges (`beyond.py`) there are no votes: the tables of a proof have them.
+    """
 
     votes: tuple[IntArray, ...]
     tables: tuple[PublishedTable, ...]
+    beyond: tuple[SumRange, ...] = ()
 
 
 class ExplanationSearch:
@@ -161,8 +167,7 @@ class ExplanationSearch:
         and of those that lead here a few are yielded, fewer for larger systems. The next set changes one cause: that of
         the block where it changes least, if possible on an axis of the cell that failed.
         """
-        choice = [0] * len(self.blocks)
-        proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+        choice, proofs = [0] * len(self.blocks), self._proofs
         # The count of one option follows from those of the others, so the same votes come up again under several
         # options: what the rule, and the proof, made of them the first time holds again. Keyed by all that they see.
         made: dict[object, tuple[bool, Sequence[str]]] = {}
@@ -183,6 +188,16 @@ class ExplanationSearch:
             proofs -= leads
             if not proofs or not self._advance(choice, self.failed):
                 return
+
+    @property
+    def _proofs(self) -> int:
+        """How many sets are put to the proof: fewer for more counts."""
+        return min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+
+    def further_trials(self) -> "Iterator[MadeAnswers]":
+        """Ranges of one count in a part of every block: less than the sums of `trials`, for what these do not show."""
+        for ranges in chosen_ranges(self, self._proofs):
+            yield MadeAnswers((), (), ranges)
 
     failed: Sequence[str] = ()
     """Axes of the cell that the last set of reasons was not shown to hide."""
@@ -244,7 +259,7 @@ class ExplanationSearch:
         pool = np.append(counts, int(people.sum()) - int(counts.sum()))
         into[codes] = dealt(pool, people)[:, :-1]
 
-    def _sums(self, axis: int, block: GroupBlock) -> IntArray:
+    def public_sums(self, axis: int, block: GroupBlock) -> IntArray:
         """What is public of the votes of a block: their sum, or its part of what all hidden groups add up to."""
         split = self.candidate.splits[axis]
         if not split.is_published:
@@ -264,7 +279,7 @@ class ExplanationSearch:
         """
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
-        sums = self._sums(axis, block)
+        sums = self.public_sums(axis, block)
         pool = np.append(sums, int(people.sum()) - int(sums.sum()))
         if self.rule.covers[axis].hides and self.candidate.splits[axis].is_published:
             usual = pool[None, :-1] * (people / people.sum())[:, None]
