@@ -13,35 +13,9 @@ const safemarginVerify = (() => {
   class Finding extends Error {} // something that is wrong, in one line that names the file
   const refuse = (wrong, text) => { if (wrong) throw new Finding(text); };
 
-  // 1. Bytes: SHA-256 and Ed25519 come with the browser; BLAKE2b (RFC 7693), which minisign hashes with, does not.
+  // 1. Bytes: SHA-256 comes with the browser.
   const digits = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   const sha256 = async (content) => digits(new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", content)));
-  const WIDE = (1n << 64n) - 1n, hex = (digits) => [...digits].map((digit) => parseInt(digit, 16));
-  const SIGMA = ["0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "905724afe1bc683d",
-    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0"].map(hex);
-  const MIXED = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"].map(hex); // columns, then diagonals
-  const SEED = [0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
-    0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n];
-  function blake2b(content) { // 64 bytes, without a key
-    const state = SEED.map((word, i) => (i ? word : word ^ 0x01010040n));
-    const turn = (x, n) => ((x >> n) | (x << (64n - n))) & WIDE;
-    const blocks = Math.max(1, Math.ceil(content.length / 128)), padded = new Uint8Array(blocks * 128);
-    padded.set(content);
-    for (let block = 0, view = new DataView(padded.buffer); block < blocks; block++) {
-      const last = block === blocks - 1, v = [...state, ...SEED];
-      v[12] ^= BigInt(last ? content.length : (block + 1) * 128);
-      if (last) v[14] ^= WIDE;
-      for (let round = 0; round < 12; round++) {
-        MIXED.forEach(([a, b, c, d], i) => [[32n, 24n], [16n, 63n]].forEach(([p, q], half) => {
-          const word = view.getBigUint64(block * 128 + 8 * SIGMA[round % 10][2 * i + half], true);
-          v[d] = turn(v[d] ^ (v[a] = (v[a] + v[b] + word) & WIDE), p);
-          v[b] = turn(v[b] ^ (v[c] = (v[c] + v[d]) & WIDE), q);
-        }));
-      }
-      state.forEach((value, i) => { state[i] = value ^ v[i] ^ v[i + 8]; });
-    }
-    return new Uint8Array(BigUint64Array.from(state).buffer); // every browser is little-endian
-  }
 
   // 2. Texts: strict readers, so that no two programs can read different things from one file.
   function decoded(name, content) {
@@ -135,8 +109,8 @@ const safemarginVerify = (() => {
     const manifest = expect(parseJson(MANIFEST, files.get(MANIFEST)), isMap, `${place}${MANIFEST}`);
     const hashes = expect(manifest.get("files"), isMap, `${place}${MANIFEST}: files`);
     const held = [...files.keys()].filter((name) => name !== MANIFEST && name !== signature);
-    const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name));
-    const how = hashes.has(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
+    const odd = [...held, ...hashes.keys()].find((name) => !held.includes(name) || !hashes.has(name) || name.includes("/"));
+    const how = hashes.has(odd) && !held.includes(odd) ? "is missing" : "lies in the folder, but its manifest does not name it";
     refuse(odd !== undefined, `${place}${odd}: ${how}`);
     for (const [name, mark] of hashes) refuse(await sha256(files.get(name)) !== mark, `${place}${name}: its hash is not that of the manifest`);
     return manifest;
@@ -267,8 +241,7 @@ const safemarginVerify = (() => {
   const EARLIER = { cycles: isTexts, held: oneOf("jointly", "group by group", "not"), net: isBool };
   const fits = (pattern) => (value) => isText(value) && pattern.test(value); // numbers that the statement repeats
   const NOISE = { epsilon: fits(/^[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?$/), posterior: isList, omitted: isTexts };
-  const POSTERIOR = { axis: isText, group: isText, chance: fits(/^(0\.[0-9]{3}|1\.000)$/), secret: isText,
-    draw: oneOf("counted", "not counted") };
+  const POSTERIOR = { axis: isText, group: isText, chance: fits(/^(0\.[0-9]{3}|1\.000)$/), secret: isText, draw: oneOf("counted", "not counted") };
   // The certificate with its questions and tables, all of whose fields follow from each other and from the files.
   function checkCertificate(stated, files, result) {
     const { target, slack } = stated, where = (key) => `${CERTIFICATE}: ${key}`;
@@ -276,10 +249,10 @@ const safemarginVerify = (() => {
     refuse(!proper, `${where("target")}: is impossible`);
     const questions = stated.questions.map((each) => new Question(each, target.beta));
     const once = questions.length && new Set(questions.map(({ name }) => name)).size === questions.length;
-    refuse(!once, `${where("questions")}: there is none, or one stands twice`);
+    refuse(!once || (questions.length < 2 && stated.figures.length), `${where("questions")}: there is none, or one stands twice, or figures are of a single one`);
     const tables = stated.tables.map((each) => new Table(each, files, questions, result));
     const total = tables.filter(({ axes }) => !axes.length), sets = tables.map(({ axes }) => canonical([...axes].sort()));
-    const apart = total.length === 1 && new Set(sets).size === tables.length;
+    const apart = total.length === 1 && [sets, tables.map(({ name }) => name)].every((each) => new Set(each).size === tables.length);
     refuse(!apart, `${where("tables")}: there must be one total, and one table of any set of axes`);
     for (const question of questions) {
       question.checkTotals(total[0]);
@@ -352,7 +325,7 @@ const safemarginVerify = (() => {
     const { tau } = target, rolls = onlookers.map(({ roll }) => roll), joint = rolls.includes("joint");
     const [s, many] = onlookers.length > 1 ? ["", "s"] : ["s", ""];
     const sizes = rolls.includes("sizes") ? "how many people each group has" : "no sizes of groups";
-    const remember = `, and remember${s} the release of ${cycles.join(" and ")} and believe${s} that nobody who stayed changed ` +
+    const remember = `, and remember${s} the release of ${cycles.map(quoted).join(" and ")} and believe${s} that nobody who stayed changed ` +
       "their answer", knows = (joint ? "how many people there are of every kind" : sizes) +
       when(onlookers.some(({ facts }) => facts), ` and hold${s} facts of their own`) + when(cycles.length, remember);
     const claims = new Map(); // what is said in the same words of several questions is said once
@@ -361,23 +334,21 @@ const safemarginVerify = (() => {
       claims.set(canonical(said), [said, [...of, question.name]]);
     }
     const said = [...claims.values()], counts = said.map(([[, which]]) => which).sort().pop();
-    const limits = said.map(([[text], of]) => when(said.length > 1, `(${of.join(", ")}) `) + text).join("; ");
+    const limits = said.map(([[text], of]) => when(said.length > 1, `(${of.map(quoted).join(", ")}) `) + text).join("; ");
     const near = tau ? `to an interval no wider than ${tau}` : "exactly", epsilons = noise.map(({ epsilon }) => epsilon);
-    const sensitive = [...target.sensitive].flatMap(([axis, names]) => names.map((name) => `${axis} ${name}`));
+    const sensitive = [...target.sensitive].flatMap(([axis, names]) => names.map((name) => quoted(`${axis} ${name}`)));
     const more = when(sensitive.length > 10, ` and ${comma(sensitive.length - 10)} more`);
     const most = noise.flatMap(({ posterior }) => posterior).reduce((a, b) => (!a || b.chance >= a.chance ? b : a), null);
     return [
       `The onlooker${many} ${onlookers.map(({ name }) => quoted(name)).join(", ")}, who know${s} ${knows}, cannot infer `,
       `that ${limits}. ${counts} can be inferred ${near}${when(tau, " (in small groups: a quarter of their people)")} `,
-      `only for groups of ${comma(target.kappa)} people or more that lie within these limits, as all published groups do.`,
-      ...new Set(said.map(([[, , free]]) => free)),
+      `only for groups of ${comma(target.kappa)} people or more that lie within these limits, as all published groups do.`,...new Set(said.map(([[, , free]]) => free)),
       when(sensitive.length, ` The counts of ${sensitive.slice(0, 10).join("; ")}${more}, which are sensitive, cannot be inferred ${near}.`),
       when(noise.length, ` Noised counts of large groups are close to the true ones (noise of epsilon ${epsilons.join(" and ")}).`),
       when(most, most && " To somebody who takes all counts as equally probable, the probability that " +
-        `${most.axis} ${most.group} is beyond a limit is ${most.chance} (the draw of noised groups: ${most.draw}).`),
+        `${quoted(`${most.axis} ${most.group}`)} is beyond a limit is ${most.chance} (the draw of noised groups: ${most.draw}).`),
       when(slack, ` Totals disagree: every published count may be off by ${comma(slack)}.`),
-      when(unproved, ` For ${comma(unproved)} counts only fractional tables show it, which is no proof.`),
-      rule === "rerun"
+      when(unproved, ` For ${comma(unproved)} counts only fractional tables show it, which is no proof.`), rule === "rerun"
         ? " This holds also for somebody who knows the rule by which groups are merged and axes omitted, and runs the " +
           "program on all other answers that could have led to the same files."
         : " The onlooker of this statement does not know the rule by which groups are merged and axes omitted: what " +
@@ -385,17 +356,15 @@ const safemarginVerify = (() => {
       when(cycles.length, " What the totals of all cycles disclose by themselves is not covered."),
       when(cycles.length && held === "group by group", " Earlier releases were compared group by group, not all together."),
       when(cycles.length && held === "not", " Earlier releases were not held together with this one."),
-      when(net, " Between cycles only net changes of the roll are compared: if people of one kind came and others of " +
-        "it left at once, they are not covered."),
+      when(net, " Between cycles only net changes of the roll are compared: if people of one kind came and others of " + "it left at once, they are not covered."),
       ...questions.flatMap((question) => aboutTotal(question, tau)),
       when(questions.length > 1, " Each question is about the people who answered it, and no table ties answers to " +
         "different questions. Somebody who knows how answers to different questions hang together can infer more."),
       when(joint, " Checked are all combinations of categories that occur, all pairs of columns, the published groups " +
-        "and any two of them together. What the total, the roll and facts disclose by themselves does not count."),
-    ].join("");
+        "and any two of them together. What the total, the roll and facts disclose by themselves does not count."), ].join("");
   }
   function aboutTotal({ name, options, people, secrets }, tau) { // what the total of a question discloses by itself
-    const where = when(name, ` (${name})`), enough = BigInt(people - Math.min(tau, Math.floor(people / 4)));
+    const where = when(name, ` (${quoted(name)})`), enough = BigInt(people - Math.min(tau, Math.floor(people / 4)));
     const nobody = options.filter((_, option) => secrets.some(({ members, share }) => same(members, [option]) && !share[0]));
     const sets = secrets.filter(({ members }) => members.length === 1 || options.length - members.length > 1);
     const shown = people <= 2 || sets.some(({ share: [n, d] }) => n * BigInt(people) >= enough * d);
@@ -640,42 +609,15 @@ const safemarginVerify = (() => {
     result.unchecked.push(`what ${PAGE} shows and ${MANIFEST} states beside what the tables and the certificate do.`);
   }
 
-  // 9. The signature: Ed25519 in the format of minisign, by Web Crypto; false where this program cannot check it.
-  async function checkSignature(files, key) {
-    const lines = (name, content) => decoded(name, content).replaceAll("\r\n", "\n").replace(/\n+$/, "").split("\n");
-    const unpacked = (name, line, length) => {
-      const good = line.length === 4 * Math.ceil(length / 3) && /^[A-Za-z0-9+/]*={0,2}$/.test(line);
-      const content = Uint8Array.from(good ? atob(line) : "", (letter) => letter.charCodeAt(0));
-      refuse(content.length !== length, `${name}: is not a file of minisign`);
-      return content;
-    };
-    const latin = (bytes) => String.fromCharCode(...bytes), trusted = "trusted comment: ", keyLines = lines("key", key);
-    const pub = unpacked("key", keyLines.length <= 2 ? keyLines.at(-1) : "", 42), held = files.get(SIGNATURE); // algorithm, id, key
-    refuse(latin(pub.slice(0, 2)) !== "Ed", "key: is not a public key of minisign");
-    refuse(!held || !held.length, `${SIGNATURE}: is missing or empty; nobody has signed ${MANIFEST}`);
-    const signed = lines(SIGNATURE, held);
-    refuse(signed.length !== 4 || !signed[2].startsWith(trusted), `${SIGNATURE}: is not a signature of minisign`);
-    const mark = unpacked(SIGNATURE, signed[1], 74), whole = unpacked(SIGNATURE, signed[3], 64), once = mark.slice(10);
-    refuse(latin(mark.slice(2, 10)) !== latin(pub.slice(2, 10)), `${SIGNATURE}: was made with another key`);
-    refuse(latin(mark.slice(0, 2)) !== "ED", `${SIGNATURE}: signs in the old way of minisign, without a hash; sign again`);
-    const comment = new TextEncoder().encode(signed[2].slice(trusted.length)), { subtle } = globalThis.crypto;
-    let valid;
-    try {
-      const imported = await subtle.importKey("raw", pub.slice(10), { name: "Ed25519" }, false, ["verify"]);
-      const signs = (signature, message) => subtle.verify({ name: "Ed25519" }, imported, signature, message);
-      valid = await signs(once, blake2b(files.get(MANIFEST))) && await signs(whole, Uint8Array.from([...once, ...comment]));
-    } catch { return false; }
-    refuse(!valid, `${SIGNATURE}: does not sign ${MANIFEST} as it is; one of them was changed`);
-    return true;
-  }
-  const beside = {}; // what the files beside this one check: suppressed tables, and certificates by themselves
+  // 9. The folder, with what the files beside this one check: signatures, suppressed tables, certificates by themselves.
+  const beside = {};
   const ALONE_NOTE = "what nobody can infer: that needs safemargin_verify_tables.js and safemargin_verify_intervals.js beside.";
   async function checkFolder(files, auditors, key, roll, pause, more, result) {
     const manifest = await checkHashes(files, "", SIGNATURE), kind = manifest.get("kind");
     const note = (applies, text) => result.unchecked.push(...(applies ? [text] : []));
-    const isSigned = key !== null && await checkSignature(files, key);
+    const isSigned = key !== null && beside.checkSignature !== undefined && await beside.checkSignature(files, key);
     result.files = manifest.get("files").size;
-    note(key !== null && !isSigned, "the signature, and so nothing else either: this browser has no Ed25519.");
+    note(key !== null && !isSigned, "the signature, and so nothing else either: that needs Ed25519 in the browser, and safemargin_verify_signature.js.");
     note(key === null, "who made the files: without a signature and a key, they agree with each other at most.");
     if (manifest.get("schema") === 1 && isText(kind) && kind !== "release") { // of another command
       const isKnown = kind === "suppressed tables" && files.has(CERTIFICATE);
@@ -714,6 +656,6 @@ const safemarginVerify = (() => {
   const form = "a file does not have the form that docs/certificate.md describes";
   const worded = (error) => (error instanceof Finding ? error.message : `${form} (${error})`);
   const parts = { Finding, refuse, decoded, parseCsv, fields, same, isMap, isList, isText, isBool, isInt, isCount, isTexts, oneOf, quoted, comma, outcomeOf, worded };
-  return { check, sha256, blake2b, parseJson, parseCsv, percent, beside, parts };
+  return { check, sha256, parseJson, parseCsv, percent, beside, parts };
 })();
 if (typeof module !== "undefined") module.exports = safemarginVerify;

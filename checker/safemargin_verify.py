@@ -82,7 +82,7 @@ class Result:  # what was found: failures, what was not checked, and the stronge
 def read_folder(path: str) -> Files:
     """Every file of a folder by name. Links and folders inside are findings: a reader may be shown other files."""
     files = {}
-    refuse(os.path.islink(path) or not os.path.isdir(path), f"{path}: is not a folder")
+    refuse(os.path.islink(path) or os.path.isfile(path), f"{path}: is not a folder")
     for name in sorted(os.listdir(path)):
         place = os.path.join(path, name)
         refuse(os.path.islink(place) or not os.path.isfile(place), f"{name}: is a link or a folder, not a file")
@@ -92,8 +92,7 @@ def read_folder(path: str) -> Files:
     return files
 
 
-def decoded(name: str, content: bytes) -> str:
-    """The text of a file: UTF-8 without a byte order mark, which programs read in different ways."""
+def decoded(name: str, content: bytes) -> str:  # UTF-8 without a byte order mark, which programs read in many ways
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -128,13 +127,11 @@ def parse_json(name: str, content: bytes, free: bool = False) -> Any:
     return value
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two values of JSON are equal; `1`, `1.0` and `true` are not, and objects have no order."""
+def same(one: Any, other: Any) -> bool:  # as values of JSON: `1`, `1.0` and `true` differ, objects have no order
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def parse_csv(name: str, content: bytes) -> list[dict[str, Any]]:
-    """The rows of a CSV file; an empty field is None."""
+def parse_csv(name: str, content: bytes) -> list[dict[str, Any]]:  # the rows of a CSV file; an empty field is None
     try:
         lines = list(csv.reader(io.StringIO(decoded(name, content), newline=""), strict=True))
     except csv.Error:
@@ -145,26 +142,22 @@ def parse_csv(name: str, content: bytes) -> list[dict[str, Any]]:
     return [dict(zip(lines[0], (field or None for field in line))) for line in lines[1:]]
 
 
-def expect(value: Any, kind: type, where: str) -> Any:
-    """A value of a JSON file that must be of this kind; `True` is no integer."""
+def expect(value: Any, kind: type, where: str) -> Any:  # a value that must be of this kind; `True` is no integer
     refuse(type(value) is not kind, f"{where}: {str(value)[:60]!r} is not of the kind {kind.__name__}")
     return value
 
 
-def member(holder: Any, key: str, kind: type, where: str) -> Any:
-    """The value of a key that must be there."""
+def member(holder: Any, key: str, kind: type, where: str) -> Any:  # the value of a key that must be there
     refuse(key not in expect(holder, dict, where), f"{where}: has no {key!r}")
     return expect(holder[key], kind, f"{where}: {key}")
 
 
-def only(holder: Any, keys: str, where: str) -> Any:
-    """An object with just these keys: what this program does not know, it cannot check."""
+def only(holder: Any, keys: str, where: str) -> Any:  # just these keys: what is not known cannot be checked
     refuse(set(expect(holder, dict, where)) != set(keys.split()), f"{where}: has other keys than {keys}")
     return holder
 
 
-def texts(value: Any, where: str) -> list[str]:
-    """A list of texts, none of them twice."""
+def texts(value: Any, where: str) -> list[str]:  # a list of texts, none of them twice
     once = len({expect(each, str, where) for each in expect(value, list, where)}) == len(value)
     refuse(not once, f"{where}: names something twice")
     return list(value)
@@ -172,12 +165,10 @@ def texts(value: Any, where: str) -> list[str]:
 
 def numbered(names: Sequence[str]) -> dict[str, int]:
     """The number of every name; CSV may have an apostrophe before one that a spreadsheet would run."""
-    plain = {name: number for number, name in enumerate(names)}
-    return {**{f"'{name}": number for name, number in plain.items()}, **plain}
+    return {**{f"'{name}": number for number, name in enumerate(names)}, **{name: n for n, name in enumerate(names)}}
 
 
-def fraction(holder: Any, key: str, where: str) -> Fraction:
-    """An exact number between 0 and 1, written as `numerator/denominator` in lowest terms."""
+def fraction(holder: Any, key: str, where: str) -> Fraction:  # from 0 to 1, as `numerator/denominator` in lowest terms
     text = member(holder, key, str, where)
     value = Fraction(text) if re.fullmatch(r"[0-9]{1,40}/[1-9][0-9]{0,39}", text) else Fraction(-1)
     lowest = f"{value.numerator}/{value.denominator}"
@@ -190,7 +181,7 @@ def check_hashes(files: Files, place: str, signature: str = "") -> dict[str, Any
     refuse(MANIFEST not in files, f"{place}{MANIFEST}: is missing")
     manifest = parse_json(MANIFEST, files[MANIFEST])
     hashes: dict[str, str] = member(manifest, "files", dict, f"{place}{MANIFEST}")
-    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature}))
+    odd = sorted(set(hashes) ^ (set(files) - {MANIFEST, signature})) or [name for name in files if "/" in name]
     how = "lies in the folder, but its manifest does not name it" if set(odd[:1]) & set(files) else "is missing"
     refuse(odd, f"{place}{''.join(odd[:1])}: {how}")
     for name, mark in hashes.items():
@@ -308,8 +299,7 @@ class Question:  # one question: its options, and the secrets with their overall
         refuse(not once or not clear, f"{where}: has no people, a secret twice, or a least count of no option")
         self.least = [(self.numbers[name], n) for name, n in stated["least"].items()]
 
-    def check_totals(self, total: Table) -> None:
-        """Shares follow from the total that is published."""
+    def check_totals(self, total: Table) -> None:  # shares follow from the total that is published
         printed = [total.printed.get(self.name, {}).get(((), option)) for option in range(len(self.options))]
         self.totals = [count for count in printed if count is not None]
         refuse(len(self.totals) < len(self.options), f"{total.name}: does not print the total of every option")
@@ -328,11 +318,11 @@ def check_certificate(certificate: dict[str, Any], files: Files, result: Result)
     for axis, names in member(target, "sensitive", dict, "target").items():
         texts(names, f"target: sensitive: {axis}")
     questions = [Question(stated, beta) for stated in member(certificate, "questions", list, CERTIFICATE)]
-    once = 0 < len(questions) == len({question.name for question in questions})
-    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice")
+    once = bool(certificate.get("figures")) < len(questions) == len({question.name for question in questions})
+    refuse(not once, f"{CERTIFICATE}: questions: there is none, or one stands twice, or figures are of a single one")
     tables = [Table(stated, files, questions, result) for stated in certificate["tables"]]
     total = [table for table in tables if not table.axes]
-    once = len(total) == 1 and len({tuple(sorted(table.axes)) for table in tables}) == len(tables)
+    once = len(total) == 1 and len({frozenset(t.axes) for t in tables}) == len({t.name for t in tables}) == len(tables)
     refuse(not once, f"{CERTIFICATE}: tables: there must be one total, and one table of any set of axes")
     for question in questions:
         question.check_totals(total[0])
@@ -410,19 +400,19 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     if any(onlooker["facts"] for onlooker in onlookers):
         knows += f" and hold{s} facts of their own"
     if earlier["cycles"]:
-        knows += f", and remember{s} the release of {' and '.join(earlier['cycles'])}"
+        knows += f", and remember{s} the release of {quoted(earlier['cycles'], ' and ')}"
         knows += f" and believe{s} that nobody who stayed changed their answer"
     claims: dict[tuple[str, str, str], list[str]] = {}
     for question in certificate["questions"]:
         claims.setdefault(_claim(question, target), []).append(question["question"])
-    limits = "; ".join(f"({', '.join(of)}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
+    limits = "; ".join(f"({quoted(of, ', ')}) " * (len(claims) > 1) + claim[0] for claim, of in claims.items())
     counts = max(claim[1] for claim in claims)  # what is protected of every question
     tau, near = target["tau"], f"to an interval no wider than {target['tau']}" if target["tau"] else "exactly"
     small = " (in small groups: a quarter of their people)" if tau else ""
     yield f"The onlooker{'' if s else 's'} {names}, who know{s} {knows}, cannot infer that {limits}. {counts} can be "
     yield f"inferred {near}{small} only for groups of {target['kappa']:,} people or more that lie within these limits, "
     yield f"as all published groups do.{''.join(dict.fromkeys(claim[2] for claim in claims))}"
-    sensitive = [f"{axis} {name}" for axis, names in target["sensitive"].items() for name in names]
+    sensitive = [quoted([f"{axis} {name}"]) for axis, names in target["sensitive"].items() for name in names]
     if sensitive:
         more = f" and {len(sensitive) - 10:,} more" if len(sensitive) > 10 else ""
         yield f" The counts of {'; '.join(sensitive[:10])}{more}, which are sensitive, cannot be inferred {near}."
@@ -430,8 +420,9 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
         noise = " and ".join(each["epsilon"] for each in certificate["noise"])
         yield f" Noised counts of large groups are close to the true ones (noise of epsilon {noise})."
         for each in sorted((g for n in certificate["noise"] for g in n["posterior"]), key=lambda g: g["chance"])[-1:]:
-            yield f" To somebody who takes all counts as equally probable, the probability that {each['axis']} "
-            yield f"{each['group']} is beyond a limit is {each['chance']} (the draw of noised groups: {each['draw']})."
+            yield " To somebody who takes all counts as equally probable, the probability that "
+            yield f"{quoted([each['axis'] + ' ' + each['group']])} is beyond a limit is {each['chance']} (the draw of "
+            yield f"noised groups: {each['draw']})."
     if certificate["slack"]:
         yield f" Totals disagree: every published count may be off by {certificate['slack']:,}."
     if certificate["unproved"]:
@@ -452,7 +443,7 @@ def _sentences(certificate: Mapping[str, Any], rule: str) -> Iterator[str]:
     for question in certificate["questions"]:
         shares = {tuple(secret["options"]): Fraction(secret["share"]) for secret in question["secrets"]}
         nobody = [option for option in question["options"] if shares.get((option,)) == 0]
-        where, people = f" ({question['question']})" if question["question"] else "", question["people"]
+        where, people = f" ({quoted([question['question']])})" if question["question"] else "", question["people"]
         yield f" The total says that nobody chose {quoted(nobody)}{where}." if nobody else ""
         sets = [share for each, share in shares.items() if len(each) == 1 or len(question["options"]) - len(each) > 1]
         if 0 < people <= 2 or (people and max(sets, default=0) * people >= people - min(tau, people // 4)):
@@ -567,8 +558,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
         self.witnesses, self.moves = list[Any](), list[Any]()  # columns by option; (witness, changes)
         self.ranges = list[tuple[str, list[int], int, int, int]]()  # axis, profiles, option, least and most
 
-    def _published(self, table: Table) -> Level:
-        """The cells of a published table; a combination that has people and no row is a finding."""
+    def _published(self, table: Table) -> Level:  # its cells; a combination with people and no row is a finding
         codes = []
         for axis, group_of in zip(table.axes, table.group_of[self.question.name]):
             unknown = sorted(set(self.roll.column(axis)) - set(group_of))
@@ -581,8 +571,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
         level.printed = [[printed[key, option] for key in dict.fromkeys(keys)] for option in range(self.count)]
         return level
 
-    def add_witness(self, counts: Any, number: int) -> None:
-        """A table, given as one list: every option of the first profile, then of the second."""
+    def add_witness(self, counts: Any, number: int) -> None:  # every option of the first profile, then the second
         size, name = len(self.roll.profiles) * self.count, f"{WITNESSES}: table {number}"
         wrong = len(expect(counts, list, name)) != size or any(type(each) is not int or each < 0 for each in counts)
         refuse(wrong, f"{name}: is not a list of {size:,} counts")
@@ -596,8 +585,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
         self._check_ranges(columns, {}, name)
         self.witnesses.append(columns)
 
-    def bound(self, stated: Any) -> None:
-        """Ranges that a count of every witness lies in: answers with such counts lead the rule to this release."""
+    def bound(self, stated: Any) -> None:  # ranges that a count of every witness lies in, as the rule asks
         for entry in (only(each, "axis group option least most", "beyond") for each in stated):
             axis, group = member(entry, "axis", str, "beyond"), set(texts(entry["group"], "beyond"))
             option, least, most = (member(entry, key, int, "beyond") for key in ("option", "least", "most"))
@@ -621,8 +609,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
             fixed = [[None if key == -1 else each[key] for key in order] for each in sums]
             self.facts.append((f"fixed {axis}", level, fixed))
 
-    def add_move(self, stated: Any, number: int) -> None:
-        """Changes of some counts of one witness that leave every printed count as it is."""
+    def add_move(self, stated: Any, number: int) -> None:  # changes of one witness that leave printed counts
         name = f"{WITNESSES}: move {number}"
         start, changes = member(only(stated, "from changes", name), "from", int, name), stated["changes"]
         refuse(not 0 <= start < len(self.witnesses), f"{name}: starts from no table")
@@ -660,8 +647,7 @@ class Proof:  # the witnesses of one question, and the check of every cell
                 name, keys = f"{one[0].name} x {other[0].name}, as published", zip(one[1].cell_of, other[1].cell_of)
                 yield Level(name, list(keys), people)
 
-    def check_level(self, level: Level) -> list[int]:
-        """The cell of every count of a level that nothing shows within the limits."""
+    def check_level(self, level: Level) -> list[int]:  # cells of counts that nothing shows within limits
         sums = [[level.added(column) for column in columns] for columns in self.witnesses]
         missing, kappa, tau = list[int](), self.target["kappa"], self.target["tau"]
         for options, share, ceiling in self.question.secrets:
@@ -771,8 +757,7 @@ PRIME, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
 
 
-def _add(p: Any, q: Any) -> Any:
-    """The sum of two points of the curve, in extended coordinates (RFC 8032, 5.1.4)."""
+def _add(p: Any, q: Any) -> Any:  # the sum of two points of the curve, in extended coordinates (RFC 8032, 5.1.4)
     a, b = (p[1] - p[0]) * (q[1] - q[0]) % PRIME, (p[1] + p[0]) * (q[1] + q[0]) % PRIME
     c, d = 2 * p[3] * q[3] * CURVE % PRIME, 2 * p[2] * q[2] % PRIME
     e, f, g, h = b - a, d - c, d + c, b + a
@@ -784,8 +769,7 @@ def _times(number: int, point: Any) -> Any:
     return _add(rest, point) if number & 1 else rest
 
 
-def _point(encoded: bytes) -> Any:
-    """A point from its 32 bytes (RFC 8032, 5.1.3); None if there is no such point."""
+def _point(encoded: bytes) -> Any:  # a point from its 32 bytes (RFC 8032, 5.1.3); None if there is no such point
     sign, y = divmod(int.from_bytes(encoded, "little"), 2**255)
     square = (y * y - 1) * pow(CURVE * y * y + 1, PRIME - 2, PRIME) % PRIME
     x = pow(square, (PRIME + 3) // 8, PRIME)
@@ -833,8 +817,7 @@ def _unpacked(name: str, line: str, length: int) -> bytes:
     return base64.b64decode(line)
 
 
-def beside() -> Any:
-    """The file beside this one that checks suppression and finds what checks intervals, if it is there."""
+def beside() -> Any:  # the file beside this one that checks suppression and finds what checks intervals, if it is there
     name = "safemargin_verify" if __name__ == "__main__" else __name__
     sys.modules.setdefault(name, sys.modules[__name__])  # which it uses
     sys.path += [os.path.dirname(os.path.abspath(__file__))] if __name__ == "__main__" else []
@@ -882,8 +865,7 @@ def check(files: Files, auditors: Any = None, key: Any = None, roll: Any = None,
     return result
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+def main(arguments: Sequence[str] | None = None) -> int:  # the command line
     parser = argparse.ArgumentParser(description="Check the certificate of a safemargin release.")
     parser.add_argument("published", help="folder `published`, or a certificate of intervals or of suppression")
     parser.add_argument("files", nargs="*", help="files that such a certificate is about, or folders with them")

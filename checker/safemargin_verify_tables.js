@@ -355,7 +355,7 @@ const safemarginTables = ((base) => {
       + `. ${unproved ? `For ${many(unproved, "suppressed count")} this was not shown. ` : ""}`
       + "The onlooker of this statement knows that zeros are printed, and neither the rule by which counts were chosen to be suppressed nor any count that is not printed.";
   }
-  function officeText({ tau, insiders, protect, primary, lower_bound: bound }, fewest) { // of a confidential one, with the limits that it names
+  function officeText({ tau, insiders, protect, primary, lower_bound: bound }, fewest) { // of one for the office, with the limits that it names
     return `Each suppressed count has values more than ${comma(tau)} apart in integer tables that print the same`
       + (insiders ? `, also for ${many(insiders, "respondent")} together who know their own cells` : "")
       + (protect === null ? "" : `; each suppressed count from ${comma(primary[0])} to ${comma(primary[1])} could be ${comma(protect)} or more`)

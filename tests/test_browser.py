@@ -162,10 +162,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory, report: Path) -> dict[str, P
     }
     written = {kind: result.write(folder / f"{kind}.html") for kind, result in results.items()}
     city = report.parent.parent
+    survey = Path(shutil.copytree(Path(__file__).parent.parent / "examples/data/staff_survey", folder / "survey"))
+    asked = safemargin.release(survey / "questions.toml").write(folder / "asked")
+    questions = {
+        "questions": asked / "published/index.html",
+        "questions report": asked / "confidential/report.html",
+        "two axes in rows": safemargin.audit(folder / "returns.csv").write(folder / "returns.html"),
+    }
     own = {
         name: city / name for name in ("confidential/report.html", "confidential/record.html", "published/index.html")
     }
-    return {**own, "suppress": suppressed / "confidential/report.html", **written}
+    return {**own, **questions, "suppress": suppressed / "confidential/report.html", **written}
 
 
 def test_every_kind_of_page_in_every_look(chromium: str, axe: str, pages: dict[str, Path]) -> None:

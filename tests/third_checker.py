@@ -113,7 +113,7 @@ def manifest_of(files: Files, signed: bool) -> dict[str, Any]:
     manifest = json_of(files["manifest.json"], reals=True)
     others = {"manifest.json", *(["manifest.json.minisig"] if signed else [])}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in others}
-    must(manifest["files"] == hashes, "files")
+    must(manifest["files"] == hashes and not any("/" in name for name in files), "files")
     return dict(manifest)
 
 
@@ -148,9 +148,11 @@ class Certificate:
         self.people()
         self.questions = {each["question"]: each for each in stated["questions"]}
         must(0 < len(self.questions) == len(stated["questions"]), "questions")
+        must(len(self.questions) > 1 or not stated.get("figures"), "figures")
         for question in stated["questions"]:
             self.question(question)
         self.tables = [Table(each, files, self.questions) for each in stated["tables"]]
+        must(len({each["name"] for each in stated["tables"]}) == len(self.tables), "tables of one name")
         hashes = [pair for each in stated["tables"] for pair in each["files"].items()]
         hashes += [
             (name, manifest["files"][name])

@@ -121,6 +121,8 @@ WITH_MEMORY = {
     "topdown",
 }
 """Commands that read tables of any size."""
+READING = "rows columns answers totals suppressed rounded encoding decimal thousands sheet header skip_lines".split()
+"""What the option `--reading` names, as in `--reading totals=All`."""
 MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
 """Options for which no name at all says something; `--target ''` is the total."""
 EXTRAS = {"aggregate", "election"}
@@ -370,6 +372,8 @@ def with_flags(message: str, program: typer.Typer, arguments: list[str]) -> str:
             break
         command = members[word]
     flags: dict[str, str] = {param.name: param.opts[0] for param in command.params if param.opts[0].startswith("--")}
+    if "reading" in flags:
+        flags = {name: f"--reading {name}" for name in READING} | flags
 
     def flag(match: re.Match[str]) -> str:
         return flags.get(match[1], match[0])

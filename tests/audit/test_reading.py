@@ -95,14 +95,14 @@ def test_a_total_without_a_name_is_a_doubt(run: Run, tmp_path: Path) -> None:
     assert run("audit", wide(tmp_path / "t.csv", hidden=hidden)).code == 0
     ran = run("audit", wide(tmp_path / "t.csv", hidden=hidden, total="Qwx"))
     assert ran.code == 3 and "the reading is doubtful" in " ".join(ran.out.split())
-    assert run("audit", "t.csv", "--totals", "Qwx").code == 0
+    assert run("audit", "t.csv", "--reading", "totals=Qwx").code == 0
 
 
 def test_a_range_of_gaps_makes_intervals_narrower(run: Run, tmp_path: Path) -> None:
     hidden = ((0, 2), (1, 2), (0, 0), (1, 0))
     wide(tmp_path / "t.csv", hidden=hidden)
     free = run("audit", "t.csv", "--json").document
-    known = run("audit", "t.csv", "--suppressed", "5-40", "--json").document
+    known = run("audit", "t.csv", "--reading", "suppressed=5-40", "--json").document
     width = [sum(cell["upper"] - cell["lower"] for cell in found["cells"]) for found in (free, known)]
     assert width[1] < width[0]
 
@@ -115,14 +115,14 @@ def test_rounded_counts_are_intervals(run: Run, tmp_path: Path) -> None:
     assert cell["lower"] >= 8 and cell["upper"] <= 12 and cell["lower"] < cell["upper"]
     (tmp_path / "e.csv").write_text("r,a,b,Total\nx,10,25,35\ny,15,35,50\nTotal,25,60,85\n")
     assert run("audit", "e.csv", "--json").document["reading"][0]["rounded_to"] == 1
-    assert run("audit", "e.csv", "--rounded", "5", "--json").document["reading"][0]["rounded_to"] == 5
+    assert run("audit", "e.csv", "--reading", "rounded=5", "--json").document["reading"][0]["rounded_to"] == 5
 
 
 def test_totals_that_do_not_add_up_name_the_row(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("r,a,b,Total\nx,11,25,36\ny,15,33,49\nTotal,26,58,85\n")
     ran = run("audit", "t.csv")
     assert ran.code == 2 and "t.csv: line 3:" in ran.err and "add up to 48" in ran.err and "total 49" in ran.err
-    assert run("audit", "t.csv", "--totals", "none").code in (0, 1, 3)
+    assert run("audit", "t.csv", "--reading", "totals=none").code in (0, 1, 3)
 
 
 def test_folders_and_patterns_are_read_together(run: Run, tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_folders_and_patterns_are_read_together(run: Run, tmp_path: Path) -> Non
 def test_answers_side_by_side_are_asked_for(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Precinct,Yes,No,Total\nA,40,0,40\nB,31,29,60\nTotal,71,29,100\n")
     ran = run("audit", "t.csv")
-    assert ran.code == 3 and "--answers Yes,No" in ran.out
-    assert run("audit", "t.csv", "--answers", "Yes,No").code == 1
+    assert ran.code == 3 and "--reading answers=Yes,No" in ran.out
+    assert run("audit", "t.csv", "--reading", "answers=Yes,No").code == 1
     found = safemargin.audit(tmp_path / "t.csv", reading={"answers": "Yes,No"})
     assert [finding.people for finding in found.attempts[0].findings] == [40]
 

@@ -220,7 +220,7 @@ def test_sheets_without_a_table_are_noted(tmp_path: Path) -> None:
     [
         ("t.html", b"<!DOCTYPE html><table><tr><td>1", "page of the web"),
         ("t.xls", b"<table><tr><td>1", "page of the web"),
-        ("t.xls", b"\xd0\xcf\x11\xe0" + bytes(600), "old workbook"),
+        ("t.xls", b"\xd0\xcf\x11\xe0" + bytes(600), "cannot be read as a workbook"),
         ("t.csv", b"area,n\nA,12\nB,7%\n", "is a share"),
         ("t.csv", b"area,n\nA,\"1,2,3,4\"\nB,\"1,23,45\"\n", "no row holds"),
     ],

@@ -427,7 +427,7 @@ def test_few_round_counts_without_totals_are_a_doubt_where_one_is_suppressed(tmp
     path = tmp_path / "t.csv"
     path.write_text("Region,a,b,c\nN,10,x,15\nS,20,15,55\nW,10,x,x\n", encoding="utf-8")
     (read,) = read_all([path])
-    assert any("--rounded 5" in doubt for doubt in read.doubts)
+    assert any("--reading rounded=5" in doubt for doubt in read.doubts)
 
 
 def test_a_dash_is_no_zero_where_a_subtotal_would_then_have_parts_that_are_not_listed(tmp_path: Path) -> None:

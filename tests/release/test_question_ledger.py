@@ -98,7 +98,7 @@ def test_kept_answers_are_held_together_question_by_question(tmp_path: Path) -> 
     two = published(tmp_path, [*rows, *joined], "2026", "kept")
     stated = json.loads((tmp_path / "out 2026/published/certificate.json").read_text())
     assert stated["earlier"]["cycles"] == ["2025"]
-    assert "remembers the release of 2025" in two.certificate.statement
+    assert "remembers the release of '2025'" in two.certificate.statement
     reason = json.loads((tmp_path / "out 2026/auditors/manifest.json").read_text())["reason"]
     assert "earlier releases" in reason
     # The six are all joiners of grade g1: it alone would show that they chose a. It is no longer exact, of q1 at least.
@@ -128,7 +128,7 @@ def test_one_question_after_several_is_held_together_with_it(tmp_path: Path) -> 
     rows = [row for row in survey(5) if row["q1"]]
     published(tmp_path, rows, "2025", "kept")
     again = published(tmp_path, rows, "2025 once more", "kept", answer="q1")
-    assert "the release of 2025 " in again.certificate.statement
+    assert "the release of '2025' " in again.certificate.statement
 
 
 @pytest.mark.parametrize(

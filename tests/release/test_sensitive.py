@@ -132,7 +132,7 @@ def test_a_sensitive_category_is_suppressed_and_the_certificate_can_be_checked(t
     assert "Jewish" in gone and len(gone) == 2 and not any(row["count"] for row in rows if row["religion"] in gone)
     stated = json.loads((published / "manifest.json").read_text())
     assert stated["target"]["sensitive"] == {"religion": ["Jewish"]}
-    assert "religion Jewish, which are sensitive, cannot be inferred exactly" in stated["statement"]
+    assert "'religion Jewish', which are sensitive, cannot be inferred exactly" in stated["statement"]
     roll, auditors = (tmp_path / "out" / name for name in ("confidential/roll.csv", "auditors"))
     assert safemargin.verify(published, roll=roll, auditors=auditors, rerun=True).outcome == "holds"
     # A copy that drops the category from the target is not what the certificate binds.

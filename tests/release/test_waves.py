@@ -54,7 +54,7 @@ def test_a_new_wave_gives_what_the_first_gave(tmp_path: Path) -> None:
     assert two.certificate.earlier == "not" and two.certificate.rule == one.certificate.rule == "rerun"
     assert any("asked again since 2025" in note for note in two.plan.notes)
     three = published(tmp_path, second, "2026 again", "kept")
-    assert three.certificate.earlier == "jointly" and "the release of 2026 " in three.certificate.statement
+    assert three.certificate.earlier == "jointly" and "the release of '2026' " in three.certificate.statement
     entries = read_ledger(tmp_path / "ledger.sqlite")
     assert [entry.cycle for entry in same_wave(entries, "kept")] == ["2026", "2026 again"]
     assert same_wave(entries, "new") == ()

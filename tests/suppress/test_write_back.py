@@ -106,7 +106,7 @@ def test_a_workbook_keeps_its_sheet_titles_and_merged_cells(run: Run, tmp_path: 
 
     write_book(tmp_path / "t.xlsx", grid, more=more)
     computed(tmp_path / "t.xlsx")
-    assert run("suppress", "t.xlsx", "--sheet", "Tab 4", "--out", "out").code == 0
+    assert run("suppress", "t.xlsx", "--reading", "sheet=Tab 4", "--out", "out").code == 0
     book = openpyxl.load_workbook(tmp_path / "out/published/t-suppressed.xlsx")
     assert book.sheetnames == ["Tab 4"]
     sheet = book["Tab 4"]

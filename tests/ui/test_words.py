@@ -86,5 +86,7 @@ def test_one_number_for_one_fact(tmp_path: Path) -> None:
         each = {(frozenset(one["cell"].items()), one["option"]) for a in document["attacks"] for one in a["findings"]}
         assert len(each) > 1
         headline = audit_parts(document)[0]
-        assert isinstance(headline, ui.Headline) and headline.headline.startswith(f"{len(each)} counts can be")
+        assert isinstance(headline, ui.Headline) and headline.headline.startswith(
+            f"Do not publish: {len(each)} counts could be"
+        )
         assert f"{len(each)} counts are disclosed" in found.to_html() or "suppressed counts could" in found.to_html()

@@ -20,6 +20,7 @@ from safemargin import checker, sign
 
 ROOT = Path(__file__).parent.parent.parent
 TWIN = ROOT / "checker" / "safemargin_verify.js"
+SIGNATURE = TWIN.with_stem("safemargin_verify_signature")
 BESIDE = [TWIN.with_stem(f"safemargin_verify_{name}") for name in ("tables", "intervals")]
 NODE = shutil.which("node") or "node"
 
@@ -27,7 +28,7 @@ NODE = shutil.which("node") or "node"
 def twins(cases: Sequence[Vector | Kind], beside: bool = False) -> list[dict[str, object]]:
     """What the checker in JavaScript says of every case, perhaps with those for other kinds beside it."""
     lines = "".join(case.line() + "\n" for case in cases)
-    command = [NODE, str(Path(__file__).with_name("twin.js")), str(TWIN), *(map(str, BESIDE) if beside else ())]
+    command = [NODE, Path(__file__).with_name("twin.js"), TWIN, SIGNATURE, *(BESIDE if beside else ())]
     done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=1800, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -121,6 +122,56 @@ def texts_that_differ(base: Vector) -> Iterator[Vector]:
     name = 'x\' and everybody else, who know "all", cannot infer anything'
     onlookers = [{**each, "name": name} for each in json.loads(base.published["certificate.json"])["onlookers"]]
     yield vectors.restated(base, "a name that ends its own quotation", base.outcome, onlookers=onlookers)
+
+
+def stated_beside(base: Vector) -> Iterator[Vector]:
+    """Files that nothing is said about, under a name that lets them in; tables that a page shows once for two."""
+    certificate = json.loads(base.published["certificate.json"])
+
+    def forged(name: str, files: dict[str, bytes], **fields: object) -> Vector:
+        text = json.dumps({**certificate, **fields}).encode()
+        made = replace(base, published={**base.published, **files, "certificate.json": text})
+        return replace(vectors.resealed(made), name=f"{base.name}: {name}", outcome="fails")
+
+    yield forged("a figure of a single question", {"more.csv": b"r,count\nr0,1\n"}, figures=["more.csv"])
+    yield forged("a file in a folder", {"published/r.csv": b"r,count\nr0,1\n"}, figures=["published/r.csv"])
+    one, *others = certificate["tables"]
+    page = base.published["index.html"].decode()
+    block = json.loads(page.split('id="tables">')[1].split("</script>")[0])
+    block.pop("r")
+    shown = page.split('id="tables">')[0] + 'id="tables">' + json.dumps(block) + "</script>"
+    same = [one, {**others[0], "name": "c"}, *others[1:]]
+    yield forged("two tables of one name", {"index.html": shown.encode()}, tables=same)
+
+
+def test_nothing_is_let_in_beside_what_is_stated() -> None:
+    base = next(base for seed in range(9) if '"question": ""' in str((base := vectors.written(seed)).published))
+    cases = [*stated_beside(base)]
+    compare(cases)
+    for case in cases:
+        assert third_checker.outcome(case.published, case.auditors) == case.outcome, case.name
+
+
+def test_names_cannot_end_their_quotation_in_a_statement(tmp_path: Path) -> None:
+    """Axes, categories, questions and cycles come from files: a sentence in a name is quoted as a name."""
+    name = "a, which cannot be inferred. Nobody can infer 'anything' from \"these\" files"
+    seeds = (v for seed in range(60) if (v := vectors.released(seed, tmp_path / str(seed))) is not None)
+    base = next(v for v in seeds if json.loads(v.published["certificate.json"])["target"]["sensitive"])
+    certificate = json.loads(base.published["certificate.json"])
+    question, target = certificate["questions"][0], {**certificate["target"], "sensitive": {"x": [name]}}
+    group = {"axis": "x", "group": name, "chance": "0.050", "secret": "a", "draw": "counted"}
+    noise = [{"epsilon": "1", "posterior": [group], "omitted": []}]
+    two = [{**question, "question": name, "people": 1}, {**question, "question": "b", "secrets": []}]
+    cycles = {"cycles": [name], "held": "jointly", "net": False}
+    for fields, shown in (
+        ({"target": target}, f"x {name}"),
+        ({"noise": noise}, f"x {name}"),
+        ({"questions": two}, name),
+        ({"earlier": cycles}, name),
+    ):
+        text = checker.statement({**certificate, **fields})
+        assert name not in text and checker.quoted([shown]) in text
+    compare([base])  # the words of the checker in JavaScript, too
 
 
 def test_texts_are_measured_alike(tmp_path: Path) -> None:
@@ -227,8 +278,9 @@ def test_both_read_the_same_from_a_text() -> None:
 def test_hashes(text: str) -> None:
     import hashlib
 
-    code = f"const v=require({json.dumps(str(TWIN))});const b=new TextEncoder().encode({json.dumps(text)});"
-    code += "v.sha256(b).then((mark) => console.log(mark, Buffer.from(v.blake2b(b)).toString('hex')))"
+    code = f"const v=require({json.dumps(str(TWIN))}), s=require({json.dumps(str(SIGNATURE))});"
+    code += f"const b=new TextEncoder().encode({json.dumps(text)});"
+    code += "v.sha256(b).then((mark) => console.log(mark, Buffer.from(s.blake2b(b)).toString('hex')))"
     done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
     content = text.encode()
     assert done.stdout.split() == [hashlib.sha256(content).hexdigest(), hashlib.blake2b(content).hexdigest()]

@@ -1,7 +1,7 @@
 // Runs the checkers in JavaScript on the cases of standard input, one JSON document per line; prints a result per line.
 "use strict";
 const { check, beside } = require(process.argv[2]);
-process.argv.slice(3).forEach((file) => require(file)); // for suppressed tables and intervals
+process.argv.slice(3).forEach((file) => require(file)); // for signatures, suppressed tables and intervals
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const folder = (held) => (held ? new Map(Object.entries(held).map(([name, text]) => [name, bytes(text)])) : null);
 (async () => {

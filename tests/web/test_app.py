@@ -302,7 +302,7 @@ def test_a_count_that_several_attacks_find_is_one_count() -> None:
         for name, finding in (("suppressed", found(site="A", age="old")), ("joint", found(age="old", site="A")))
     ]
     headline, worst, _ = audit_parts({"safe": False, "attacks": attacks})
-    assert isinstance(headline, Headline) and headline.headline.startswith("1 count can be inferred")
+    assert isinstance(headline, Headline) and headline.headline.startswith("Do not publish: 1 count could be inferred")
     assert isinstance(worst, Section) and isinstance(grid := worst.parts[0], Grid)
     assert [str(row[2]) for row in grid.rows] == ["suppressed, joint"]
 

@@ -60,7 +60,7 @@ def drop(page: TestClient, name: str, text: str) -> str:
 
 
 def test_several_onlookers_are_described_without_the_project_file(page: TestClient, bench: Bench) -> None:
-    assert "informed knows" in page.get("limits").text
+    assert "Onlooker ‘informed’" in page.get("limits").text
     added = {"who": "employer", "composition-new": "sizes", "rule-new": "yes"}
     assert send(page, bench, "another", **added).status_code == 303
     assert send(page, bench, "another", **added).status_code == 422
@@ -124,4 +124,33 @@ def test_entries_of_a_list_are_written_without_touching_the_rest() -> None:
     changed = with_content(text, wanted)
     assert tomllib.loads(changed) == wanted and "# two" in changed and changed.startswith("# mine")
     without = {key: value for key, value in wanted.items() if key != "onlookers"}
-    assert with_content(changed, without) == '# mine\n[axes.b]  # two\njoin = [["x", "y"]]\n\n\n'.rstrip("\n") + "\n\n"
+    assert with_content(changed, without).strip() == '# mine\n[axes.b]  # two\njoin = [["x", "y"]]'
+
+
+def test_the_title_and_the_questions_are_named_without_the_project_file(page: TestClient, bench: Bench) -> None:
+    """Comments stay; a line that names no question, or twice the same, changes nothing."""
+    rows = "site,q1,q2,q3\n" + "".join(f"{'NS'[n % 2]},{n % 3 + 1},{n % 4 + 1},{n % 5 + 1}\n" for n in range(120))
+    (bench.place.folder / "votes.csv").write_text(rows, encoding="utf-8")
+    text = '# mine\ntitle = "staff"   # short\n[data]\nfile = "votes.csv"\nanswers = "q*"\n'
+    text += "[questions.q2]\nordered = true\n[axes.site]\n"
+    (bench.place.folder / "project.toml").write_text(text, encoding="utf-8")
+
+    def post(do: str, **fields: str) -> Any:
+        return page.post("data", data={"do": do, "digest": bench.place.digest, **fields})
+
+    assert "What the questions ask" in page.get("data").text
+    assert post("call", called="Staff survey 2026").status_code == 303
+    assert 'title = "Staff survey 2026"' in bench.place.text and bench.place.text.startswith("# mine\n")
+    assert post("call", called=" ").status_code == 422
+    assert post("ask", asked="Work\nq1 = I like it\nq2 = I am = well\nPay\nq3 = q3").status_code == 303
+    asked = tomllib.loads(bench.place.text)["questions"]
+    assert asked == {
+        "q1": {"label": "I like it", "theme": "Work"},
+        "q2": {"ordered": True, "label": "I am = well", "theme": "Work"},
+        "q3": {"theme": "Pay"},
+    }
+    assert "I am = well" in page.get("data").text
+    for wrong in ("q9 = x", "q1 = a\nq1 = b", "q1 ="):
+        answer = post("ask", asked=wrong)
+        assert answer.status_code == 422 and "asked-wrong" in answer.text
+        assert tomllib.loads(bench.place.text)["questions"] == asked

@@ -189,8 +189,11 @@ def test_a_file_in_which_nothing_is_found_can_be_described(page: TestClient, ben
 def test_a_table_of_counts_is_checked_and_not_published(page: TestClient, bench: Bench) -> None:
     cross = b"Accidents in 2025\n\nDistrict,Slight,Fatal,Total\nNorth,20,3,23\nSouth,31,1,32\nTotal,51,4,55\n"
     where = dropped(page, "accidents.csv", cross)
-    assert where.startswith("check?path=") and bench.place.project is None
-    assert "accidents.csv" in page.get(where).text
+    assert where.startswith("job?id=") and bench.place.project is None, "it is checked at once"
+    while bench.jobs.running is not None:
+        time.sleep(0.05)
+    (job,) = bench.jobs.jobs.values()
+    assert job.arguments[0] == "audit" and "accidents.csv" in page.get(job.result).text
 
 
 def contents() -> Iterator[tuple[str, dict[str, object]]]:

@@ -45,7 +45,7 @@ def audit(
     earlier: Data = (),
     earlier_roll: Data = (),
     certificate: Path | str | None = None,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Findings:
     """Run every attack on published tables, ours or not, as somebody who sees them and knows `roll` and `facts`.

@@ -11,7 +11,6 @@ from safemargin.audit.small import SMALLEST
 from safemargin.core import Target
 
 
-@ui.with_reading
 def audit(
     files: Annotated[
         list[Path], typer.Argument(help="Published tables: files of any format, folders or patterns in quotes.")
@@ -43,7 +42,7 @@ def audit(
     earlier_roll: ui.EarlierRolls = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
-    reading: ui.ReadingOptions = None,
+    reading: ui.Reading = None,
     page: ui.Page = None,
     as_json: ui.Json = False,
 ) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds import System, build_system, certify, certify_pooled
-from safemargin.core import JOINER, BoolArray, row_keys
+from safemargin.bounds import CellIndex, System, build_system, certify, certify_pooled
+from safemargin.core import JOINER, BoolArray, PublishedTable, row_keys
 
 
 def joint(situation: Situation) -> Attempt:
@@ -76,14 +76,15 @@ def _listed(situation: Situation) -> list[Finding]:
 
 
 def stated_cells(situation: Situation) -> BoolArray:
-    """Cells that a table prints: to read them takes no attack, and `small` and `homogeneity` look at them.
+    """Cells that a table prints: to read them takes no attack, and `small` and `homogeneity` look at them."""
+    return printed_cells(situation.exposure.cells, situation.release.tables) | _deserted(situation)
 
-    So are the cells of a margin that a table prints as zero.
-    """
-    cells = situation.exposure.cells
+
+def printed_cells(cells: CellIndex, tables: Sequence[PublishedTable]) -> BoolArray:
+    """Cells that one of the tables prints, and those of a margin that one prints as zero."""
     stated = np.full(len(cells), not cells.axes)  # the total is printed, always
     sizes = [len(names) for names in cells.categories]
-    for table in situation.release.tables:
+    for table in tables:
         if table.axes and set(table.axes) < set(cells.axes) and not table.options:
             for row in np.flatnonzero(table.upper == 0).tolist():
                 empty = np.ones(len(cells), dtype=bool)
@@ -105,7 +106,7 @@ def stated_cells(situation: Situation) -> BoolArray:
         stated |= np.isin(row_keys(cells.codes, sizes), row_keys(codes[printed], sizes))
         if table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups):
             stated[:] = True  # what such a table omits is empty
-    return stated | _deserted(situation)
+    return stated
 
 
 def _deserted(situation: Situation) -> BoolArray:

@@ -15,6 +15,7 @@ from .differences import (
 from .exposure import (
     QUANTILES as QUANTILES,
     SORTS as SORTS,
+    CellIndex as CellIndex,
     Exposed as Exposed,
     Exposure as Exposure,
     Possible as Possible,

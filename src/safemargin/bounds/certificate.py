@@ -99,7 +99,10 @@ def _completed(value: object) -> object:
 
 
 def _with_keys(*names: str) -> BeforeValidator:
-    """Keys that a document must have although the value has defaults."""
+    """Keys that a document must have although the value has defaults.
+
+    A missing key could be a reader's default or a writer's mistake: in a certificate it is an error.
+    """
 
     def checked(value: object) -> object:
         for name in names:

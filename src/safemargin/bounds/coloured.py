@@ -9,14 +9,15 @@ on a page; the note names the options of the command that asks for remedies of t
 import shlex
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.core import UNBOUNDED, VERDICTS, Target, Verdict
+from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, Target, Verdict
 from safemargin.ui import CountCell, CountNote, CountTable, Key, pivot
 
 
-def coloured_cells(exposure: Exposure, target: Target) -> CountTable | None:
+def coloured_cells(exposure: Exposure, target: Target, printed: BoolArray | None = None) -> CountTable | None:
     """Every interval in a cross table, what could be inferred in red; nothing where there is one cell, or too many.
 
-    An upper end without a limit is left open (`None`), never drawn as the number that stands for it.
+    Cells that are `printed` are read, not inferred: they are plain. An upper end without a limit is left open (`None`),
+    never drawn as the number that stands for it.
     """
     if not exposure.cells.axes or len(exposure.cells) < 2 or exposure.lower.size > MOST_DRAWN:
         return None
@@ -29,6 +30,9 @@ def coloured_cells(exposure: Exposure, target: Target) -> CountTable | None:
         cell = frozenset(exposure.cells.cell(row).items())
         for option, low, high, code in zip(options, lows, highs, verdicts[row].tolist(), strict=True):
             end = None if high >= UNBOUNDED else high
+            if printed is not None and printed[row] and low == high:
+                values[cell, option] = CountCell(low)
+                continue
             values[cell, option] = CountCell(None, kinds[str(VERDICTS[code])], low, end)
         if exposure.people is not None and exposure.options:
             sizes[cell] = CountCell(int(exposure.people[row]))

@@ -235,7 +235,11 @@ def _next_status(vertex: Vertex, box: Box, column: int, leaves: int) -> IntArray
 
 
 def _pivot(vertex: Vertex, status: IntArray, box: Box, column: int, leaves: int) -> Vertex:
-    """The neighbouring vertex: one basic unknown leaves for its end, the free one takes its place."""
+    """The neighbouring vertex: one basic unknown leaves for its end, the free one takes its place.
+
+    With `leaves` below 0 the free unknown moves to its own other end and the basis stays. `status` is that of the new
+    vertex (`_next_status`); arrays are copied, so vertices that wait on the stack stay as they are.
+    """
     basic, free, matrix = vertex.basic, vertex.free, vertex.matrix
     enters, before = free[column], vertex.status[free[column]]
     end = box.high[enters] if before == UPPER else box.low[enters]

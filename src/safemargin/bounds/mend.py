@@ -230,7 +230,12 @@ def _assigned(chances: JoinChances, sides: tuple[int, int], size: int, levels: i
 
 
 def can_mend(ranges: SliceRanges, exchanges: Exchanges) -> bool:
-    """Whether so many blocks of slices are published, every one of them exactly, that few profiles have a neighbour."""
+    """Whether so many blocks of slices are published, every one of them exactly, that few profiles have a neighbour.
+
+    A neighbour differs in one block only, so that the two could exchange answers. With many blocks (a cycle per earlier
+    release) there are hardly any, and rounding by exchanges finds no table; mending by sets of people does. Neighbours
+    are found by hashing: one random number per slice, fixed seed; a wrong answer costs time only.
+    """
     exact = ranges.stated and bool((ranges.least == ranges.most).all())
     if not exact or len(exchanges.tops) < EFFORT.birthday_blocks:
         return False

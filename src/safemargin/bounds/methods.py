@@ -161,7 +161,8 @@ def _can_walk(task: Task) -> bool:
 def _walk(task: Task) -> None:
     """Sweep over the grid by moves that keep all margins (`walk.py`), from a table that rounding or a program finds.
 
-    Where widths alone are asked for (`enough`), a program as a start would take longer than what it saves.
+    Where widths alone are asked for, there is no start by a program: people are few where rounding finds none, and
+    moves from such a table show hardly any width; `_hold` raises counts instead.
     """
     assert isinstance(task, Bounding)
 

@@ -179,7 +179,11 @@ def by_option(
 
 
 def decomposable(grid: MarginGrid) -> tuple[IntArray, IntArray]:
-    """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
+    """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique.
+
+    The faces of the grid must have a junction order (`grid.junction`), which the caller has checked. Both ends are
+    attained by integer tables: of two rows of 9 and 1 and columns of 8 and 2, the first cell has 9 + 8 - 10 = 7 to 8.
+    """
     order = junction(grid.faces)
     assert order is not None
     # Dobra and Fienberg (PNAS 2000), theorem 1: max(0, cliques - separators) <= n <= min of the cliques, both attained.

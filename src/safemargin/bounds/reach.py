@@ -212,7 +212,12 @@ class ExchangeNeighbourhood:
     def _wanted(
         self, given: int, taken: int, wanted: tuple[BoolArray, BoolArray] | None
     ) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]]:
-        """Per side of a pair, the columns that rise and those that fall, of those that are wanted to."""
+        """Per side of a pair, the columns that rise and those that fall, of those that are wanted to.
+
+        On the first side people give up `given` and take up `taken`; on the second side the other way round. A column
+        of a set of options changes only if one of the two is in it. Without `wanted`, every column that changes is
+        meant.
+        """
         gains, losses = self._changed(taken, given), self._changed(given, taken)
         if wanted is None:
             return (gains, losses), (losses, gains)

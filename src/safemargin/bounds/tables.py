@@ -43,7 +43,7 @@ def read_public(
     earlier: Data = (),
     earlier_roll: Data = (),
     knows_rule: bool = False,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
 ) -> tuple[tuple[PublishedTable, ...], Onlooker, tuple[ReadTable, ...]]:
     """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables.
 

@@ -10,7 +10,6 @@ from safemargin.fiber.fiber import fiber as run_fiber
 from safemargin.fiber.report import TableFiber
 
 
-@ui.with_reading
 def fiber(
     files: Annotated[list[Path] | None, typer.Argument(help="Published tables, in files of any format.")] = None,
     statistics: Annotated[
@@ -28,7 +27,7 @@ def fiber(
     law: Annotated[str, typer.Option(help="Law of a random table: uniform or hypergeometric.")] = "uniform",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     limit: Annotated[int, typer.Option(min=0, help="How many cells to print.")] = 30,
-    reading: ui.ReadingOptions = None,
+    reading: ui.Reading = None,
     as_json: ui.Json = False,
 ) -> None:
     """Count, list or sample every table that is consistent with the published ones.

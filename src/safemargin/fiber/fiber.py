@@ -27,7 +27,7 @@ def fiber(
     by: str | Sequence[str] | None = None,
     skip: Sequence[str] = (),
     tolerance: float = 0.0,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> TableFiber | DatabaseFiber:
     """Count the tables that an onlooker cannot exclude, with the counts they hold; `sample` draws so many at random.

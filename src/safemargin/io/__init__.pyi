@@ -84,12 +84,12 @@ from .reading.words import (
     reading_words as reading_words,
 )
 from .reading.write import (
-    AS_CSV as AS_CSV,
     can_write_back as can_write_back,
     is_typed as is_typed,
     read_again as read_again,
     tidy_back as tidy_back,
     write_back as write_back,
+    written_kind as written_kind,
 )
 from .respelled import SpellingWarning as SpellingWarning, respelled as respelled, respelled_frame as respelled_frame
 from .rows import (

@@ -25,6 +25,7 @@ from safemargin.core import (
     written,
 )
 from safemargin.io.files import read_json, require_file
+from safemargin.io.scratch import remove_abandoned
 
 MANIFEST = "manifest.json"
 PUBLIC = "published"
@@ -55,8 +56,12 @@ def file_name(name: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse to write where something is already: better said before the work than after it."""
+    """Refuse to write where something is already: better said before the work than after it.
+
+    What a killed run left goes first, its temporary files too: where it had written all, the next does nothing else.
+    """
     remove_stale_drafts(folder.parent)
+    remove_abandoned()
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise OutputError(f"{folder}: {place} is a file, not a folder; name another")

@@ -8,12 +8,12 @@ import subprocess
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from safemargin.core import claimed, is_abandoned, new_private_folder, new_secret
+from safemargin.core import claimed, hold_signals, is_abandoned, new_private_folder, new_secret
 
 LOCK = ".lock"
 """The file that says that a folder is in use."""
@@ -36,14 +36,15 @@ class Scratch:
 
     def remove(self) -> None:
         """Remove the folder now."""
-        self._end()
+        with hold_signals():
+            self._end()
 
 
 def new_scratch(prefix: str) -> Scratch:
     """A new folder whose name starts with `prefix`; those that killed runs left are removed."""
     # A killed run cannot remove its own folder, which may hold a whole file of records.
     place = Path(tempfile.gettempdir())
-    _remove_abandoned(place)
+    remove_abandoned()
     # Everybody may write to the folder of temporary files: nobody can take a name that nobody can guess.
     folder = new_private_folder(place, f"{prefix}{new_secret()[:8]}-")
     held = ExitStack()
@@ -95,13 +96,17 @@ def _dismiss(waiting: "subprocess.Popen[bytes]") -> None:
 
 
 def _leave(folder: Path, held: ExitStack) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    held.close()
+    # Nobody gets an error of what is removed with its value: an interruption then would be a report of a failure. Where
+    # `remove` asked for it, the interruption comes afterwards.
+    with suppress(KeyboardInterrupt), hold_signals():
+        for _ in range(2):  # what failed once may not fail again
+            shutil.rmtree(folder, ignore_errors=True)
+        held.close()
 
 
-def _remove_abandoned(place: Path) -> None:
+def remove_abandoned() -> None:
     """Remove what killed runs left. A folder in use belongs to a process that runs, and is locked by it."""
-    for folder in place.glob(f"{OURS}*") if os.name == "posix" else ():
+    for folder in Path(tempfile.gettempdir()).glob(f"{OURS}*") if os.name == "posix" else ():
         try:
             status = folder.lstat()
             # Whatever somebody else put there is not ours to open.

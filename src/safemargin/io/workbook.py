@@ -72,6 +72,17 @@ def check_workbook(path: Path) -> None:
         raise unreadable(path, error) from None
 
 
+def check_packed(path: Path) -> None:
+    """Refuse a workbook of another kind that unpacks to more than any table would; `.xls` is not packed."""
+    with path.open("rb") as file:
+        start = file.read(512).lstrip()
+    if start.startswith(OLD):
+        return
+    if start[:1] == b"<":
+        raise InputError(f"{path}: is a page of the web; open it in a spreadsheet and save it as .xlsx or CSV")
+    check_workbook(path)
+
+
 def _unpacks(path: Path, most: int, size: int) -> TooLargeError:
     if most < MOST_BOOK or most == MOST_UNPACKED * size:
         return TooLargeError(f"{path}: unpacks to more than {MOST_UNPACKED} times its size; unpack and look at it")

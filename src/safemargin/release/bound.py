@@ -1,13 +1,15 @@
 """Bound every cell of published tables: the function behind the command `bound`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
+from safemargin.audit.joint import printed_cells
 from safemargin.bounds import (
     Data,
     Exposure,
@@ -30,7 +32,19 @@ from safemargin.bounds import (
     measured_slack,
     read_public,
 )
-from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, exact_margins, no_progress
+from safemargin.core import (
+    VERDICTS,
+    BoolArray,
+    InputError,
+    Onlooker,
+    Progress,
+    PublishedTable,
+    Table,
+    Target,
+    Verdict,
+    exact_margins,
+    no_progress,
+)
 from safemargin.io import ReadingOptions, ReadTable, doubt_lines, reading_document, reading_lines
 from safemargin.release.remedies import Remedy, remedies, remedy_parts
 from safemargin.ui import (
@@ -53,6 +67,8 @@ from safemargin.ui import (
     target_of_tables,
 )
 
+NOTHING = "No count or share is disclosed."
+
 
 @dataclass(frozen=True)
 class Bounds(Result):
@@ -70,6 +86,8 @@ class Bounds(Result):
     sets: SetIntervals | None = None
     """Intervals of secrets that are sets of several options, where the target has any."""
     widths: RelativeWidths | None = None
+    printed: BoolArray | None = field(default=None, compare=False)
+    """Cells that the tables print."""
     """How the intervals compare with a relative width, where one was asked for."""
 
     @property
@@ -108,14 +126,11 @@ class Bounds(Result):
 
     def to_report(self, limit: int = MOST_ROWS, sort: str = "verdict") -> Report:
         """The tally of verdicts and the cells, the most revealing first."""
-        count = self.disclosed
-        looked = self.exposure.lower.size + (self.sets.lower.size if self.sets else 0)
-        headline = f"{plural(count, 'interval')} of {looked:,} would be disclosed."
-        verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
+        verdict = self._verdict()
         parts: list[Part] = [*reading_lines(self.reads)]
         parts += [Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
-        coloured = None if self.extremes is not None else coloured_cells(self.exposure, self.target)
-        parts.append(OnPage(coloured, closest_calls(self.exposure, self.target)))
+        coloured = None if self.extremes is not None else coloured_cells(self.exposure, self.target, self.printed)
+        parts.append(OnPage(coloured, closest_calls(self.exposure, self.target, self.printed)))
         parts += exposure_parts(self.exposure, self.target, limit, sort)
         parts += [] if self.sets is None else [self._sets_section(limit)]
         parts += [] if self.widths is None else [_width_words(self.widths)]
@@ -123,6 +138,18 @@ class Bounds(Result):
             parts += extremes_parts(self.extremes, limit)
             parts += remedy_parts(self.remedies, self.extremes.option)
         return Report("What an onlooker can infer", OnPage(verdict), *parts)
+
+    def _verdict(self) -> Headline:
+        """What could be inferred, beside what the tables print: to read that takes nobody anything."""
+        rows = np.zeros(len(self.exposure.cells), dtype=bool) if self.printed is None else self.printed
+        verdicts = self.exposure.verdicts(self.target)[~rows]
+        count = int((verdicts == VERDICTS.index(Verdict.DISCLOSED)).sum()) + (self.sets.disclosed if self.sets else 0)
+        looked = verdicts.size + (self.sets.lower.size if self.sets else 0)
+        read = f"{plural(int(rows.sum()), 'cell')} {'is' if rows.sum() == 1 else 'are'} printed."
+        if rows.all() and not count:
+            return Headline("partly", f"All {plural(len(rows), 'cell')} are printed: nothing has to be inferred.")
+        said = f"{count:,} of {plural(looked, 'interval')} would be disclosed." if count else NOTHING
+        return Headline("unsound" if count else "sound", said, read if rows.any() else "")
 
     def _sets_section(self, limit: int) -> Section:
         """Secrets of several options, those that disclose most first."""
@@ -178,7 +205,7 @@ def bound(
     skip: Sequence[str] = (),
     tolerance: float = 0.0,
     decide: bool = False,
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Bounds:
     """Bound the count of every cell that an onlooker can infer from `tables`.
@@ -226,4 +253,5 @@ def bound(
     slack = slack or (shown.inconsistency.slack(int(shown.totals.sum())) if isinstance(shown, Table) else 0)
     sets = infer_sets(public, exposure, aim, slack=slack, enough=aim.tau if decide else None, progress=progress)
     widths = None if rho is None else RelativeWidths.of(exposure, rho)
-    return Bounds(exposure, aim, reads=reads, sets=sets, widths=widths)
+    printed = None if isinstance(shown, Table) else printed_cells(exposure.cells, shown)
+    return Bounds(exposure, aim, reads=reads, sets=sets, widths=widths, printed=printed)

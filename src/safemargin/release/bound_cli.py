@@ -23,7 +23,7 @@ from safemargin.ui import (
     Kappa,
     Option,
     Page,
-    ReadingOptions,
+    Reading,
     Rolls,
     Skip,
     Tau,
@@ -34,7 +34,6 @@ from safemargin.ui import (
     print_json,
     progress_bar,
     project_file,
-    with_reading,
     write_text,
 )
 
@@ -44,7 +43,6 @@ Cell = Annotated[
 ]
 
 
-@with_reading
 def bound(
     files: Annotated[list[Path], typer.Argument(help="One project file (.toml), or tables of any format.")],
     roll: Rolls = None,
@@ -66,7 +64,7 @@ def bound(
     decide: DecideOnly = False,
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
-    reading: ReadingOptions = None,
+    reading: Reading = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     page: Page = None,
     as_json: Json = False,
@@ -79,7 +77,7 @@ def bound(
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     check_page(page)
     asked = None if cell is None else _cell(cell)
-    given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip, **_flags(reading)})
+    given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip, "--reading": reading})
     with progress_bar("bounding") as progress:
         run = partial(
             run_bound,
@@ -120,10 +118,6 @@ def bound(
         raise typer.Exit(1)
     if exposure.doubts:
         raise typer.Exit(DOUBTFUL)
-
-
-def _flags(reading: ReadingOptions) -> dict[str, object]:
-    return {f"--{name.replace('_', '-')}": value for name, value in (reading or {}).items()}
 
 
 def _cell(parts: list[str]) -> dict[str, str]:

@@ -143,7 +143,12 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
 def _bounded(
     certificate: PatternCertificate, tables: PrintedTables, counts: IntArray, known_before: BoolArray
 ) -> list[str]:
-    """What of the lower bound on the number of cells its proof does not show."""
+    """What of the lower bound on the number of cells its proof does not show.
+
+    Nothing if the proof in the document (`FewestCells`) shows the bound, or if no bound is stated; a line for
+    `unchecked` otherwise. A bound above what is suppressed, a proof of another form, or one that keeps a suppressed
+    cell is an error.
+    """
     new = np.zeros(len(counts), dtype=bool)
     new[np.concatenate(tables.cell_ids[: tables.new])] = True
     least, most = certificate.primary

@@ -13,18 +13,16 @@ from safemargin.ui import (
     By,
     Hierarchy,
     Json,
-    ReadingOptions,
+    Reading,
     call,
     note,
     out,
     print_json,
     progress_bar,
     unused_folder,
-    with_reading,
 )
 
 
-@with_reading
 def suppress(
     tables: Annotated[
         list[Path],
@@ -56,7 +54,7 @@ def suppress(
         list[str] | None, typer.Option(help="Margin to print where possible: sex, or region=north (repeatable).")
     ] = None,
     seconds: Annotated[float, typer.Option(help="Time limit of the search.")] = SECONDS,
-    reading: ReadingOptions = None,
+    reading: Reading = None,
     ledger: Annotated[
         Path | None, typer.Option(help="SQLite file that remembers tables about the same people; made if missing.")
     ] = None,

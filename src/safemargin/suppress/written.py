@@ -23,7 +23,6 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray
 from safemargin.io import (
-    AS_CSV,
     ReadingOptions,
     ReadTable,
     can_write_back,
@@ -31,9 +30,9 @@ from safemargin.io import (
     is_typed,
     read_again,
     read_sheet,
-    suffix,
     tidy_back,
     write_back,
+    written_kind,
 )
 from safemargin.suppress.order import moved_axes, sorting_keys
 from safemargin.suppress.pattern import Pattern
@@ -75,14 +74,14 @@ def written_back(
             elif read is None and path is not None and is_typed(path):
                 name, content = _tidy(pattern, index, path, places, count)
             else:
-                if path is not None and (why := AS_CSV.get(suffix(path))):
-                    lines.append(f"{path.name}: written as CSV alone, because {why}.")
                 continue
         except InputError as error:
             name = path.name if path is not None else f"table {index + 1}"
             lines.append(f"{name}: written as CSV alone: {str(error).removeprefix(f'{path}: ')}.")
             continue
         files[name] = content
+        if path is not None and (words := written_kind(path)):
+            lines.append(f"{path.name}: {words}.")
     return WrittenBack(files, tuple(lines))
 
 

@@ -145,7 +145,11 @@ class Basis:
         return matrix
 
     def loads(self, query: MarginQuery, component: Component) -> tuple[FloatArray, FloatArray]:
-        """For each count of a margin: the share of contrasts in it, and the weights of their coordinates."""
+        """For each count of a margin: the share of contrasts in it, and the weights of their coordinates.
+
+        So the variance of a count is share times w' C w, summed over components, where C is the covariance of the
+        coordinates of one contrast (`variance`): all contrasts of a component have the same.
+        """
         share: FloatArray = np.ones(1)
         weights: FloatArray = np.ones((1, 1))
         for axis, is_fine in enumerate(component.fine):

@@ -156,7 +156,10 @@ def _sums(values: FloatArray, sets: BoolArray) -> FloatArray:
 
 
 def marked_below(design: Design, level: int, areas: range, marks: frozenset[Area]) -> frozenset[Area]:
-    """The marked areas among some, and the marked ones among their parts in turn."""
+    """The marked areas among some, and the marked ones among their parts in turn.
+
+    A mark below an area that is not marked is out of reach: only marked areas look ahead to their parts.
+    """
     marked: set[Area] = set()
     for area in areas:
         if (level, area) in marks:

@@ -78,7 +78,6 @@ from .formatting import (
 )
 from .options import (
     DOUBTFUL as DOUBTFUL,
-    READING as READING,
     Axes as Axes,
     Beta as Beta,
     By as By,
@@ -93,7 +92,7 @@ from .options import (
     Master as Master,
     Option as Option,
     Page as Page,
-    ReadingOptions as ReadingOptions,
+    Reading as Reading,
     Rolls as Rolls,
     Skip as Skip,
     Tau as Tau,
@@ -104,7 +103,6 @@ from .options import (
     parse_integers as parse_integers,
     project_file as project_file,
     target_of_tables as target_of_tables,
-    with_reading as with_reading,
 )
 from .output import (
     PROGRESS as PROGRESS,

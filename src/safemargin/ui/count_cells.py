@@ -71,7 +71,7 @@ def _row(block: CountTable, row: CountRow) -> str:
 
 
 def _labels(row: CountRow) -> str:
-    return "".join(f'<th scope="row">{heading(label)}</th>' for label in row.labels)
+    return "".join(f'<th scope="row">{heading(label)}</th>' if label else "<td></td>" for label in row.labels)
 
 
 def _cells(block: CountTable, row: CountRow) -> str:

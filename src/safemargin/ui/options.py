@@ -1,10 +1,9 @@
 """Options that several commands share, and what they stand for."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -18,23 +17,18 @@ if TYPE_CHECKING:  # a command that needs no target loads no arrays
 T = TypeVar("T")
 DOUBTFUL = 3
 """Exit code: nothing was found, but how a table was read is doubtful."""
-ReadingOptions = dict[str, Any] | None
-"""How tables are to be read, by option; `with_reading` collects it."""
-READING: Mapping[str, tuple[Any, str]] = {
-    "rows": (str, "Columns that label the rows, e.g. region,sex."),
-    "columns": (str, "Name of the axis across, e.g. employment."),
-    "answers": (str, "Columns with the count of one answer each, e.g. Yes,No."),
-    "totals": (str, "Label of sums over all categories, or none."),
-    "suppressed": (str, "Range of a suppressed count, e.g. 1-4."),
-    "rounded": (int, "Base that counts are rounded to, e.g. 5."),
-    "encoding": (str, "Encoding of a text file, e.g. cp1252."),
-    "decimal": (str, "Sign before decimals: comma or dot."),
-    "thousands": (str, "Sign between thousands: comma, dot, space or apostrophe."),
-    "sheet": (str, "Sheet of a workbook, or table of a database."),
-    "header": (int, "How many rows name the columns."),
-    "skip_lines": (int, "How many lines to skip before the table."),
-}
-"""Options that correct how a table is read, one definition for all commands."""
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading",
+        help="Correct how a table is read, as NAME=VALUE (repeatable): rows=region,sex (columns that label the rows), "
+        "columns=employment (name of the axis across), answers=Yes,No (columns with the count of one answer each), "
+        "totals=All (label of sums, or none), suppressed=1-4 (range of a gap), rounded=5 (base of rounding), "
+        "encoding=cp1252, decimal=comma, thousands=space, sheet=NAME, header=2 (rows that name the columns), "
+        "skip_lines=3 (lines before the table).",
+    ),
+]
+"""How tables are to be read; the function behind a command takes it as it is."""
 OF_COMMANDS = {"as_json", "folder", "page"}
 """Options that say where a result goes: commands handle them themselves."""
 Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
@@ -86,32 +80,6 @@ DecideOnly = Annotated[
     typer.Option("--decide", help="Only classify cells against tau; faster, but intervals are not tightened."),
 ]
 Tolerance = Annotated[float, typer.Option(help="Largest difference between totals, as a share of all people.")]
-
-
-def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `READING` in place of its parameter `reading`, which gets what is given."""
-    known = inspect.signature(command, eval_str=True).parameters
-    added = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[kind | None, typer.Option(f"--{name.replace('_', '-')}", help=text)],
-        )
-        for name, (kind, text) in READING.items()
-    ]
-    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in known.values()]
-    at = list(known).index("reading")
-    parameters = [*own[:at], *added, *own[at + 1 :]]
-
-    def run(**values: Any) -> None:
-        given = {name: value for name in READING if (value := values.pop(name)) is not None}
-        command(**values, reading=given)
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
 
 
 def call(function: Callable[..., T], options: Mapping[str, object], /, *own: str, **others: object) -> T:

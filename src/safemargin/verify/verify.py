@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 Files = str | Path | Sequence[str | Path]
 
 
+UNCHECKED = "Not checked:"
+"""How a line begins about what was not shown."""
 HEADLINES = {
     HOLDS: ("sound", "The certificate holds."),
     FAILS: ("unsound", "The certificate fails."),
-    NOT_CHECKED: ("partly", "Not checked."),
+    NOT_CHECKED: ("partly", ""),
 }
 
 
@@ -50,11 +52,19 @@ class CertificateCheck(Verification, ui.Result):
     def to_report(self) -> ui.Report:
         first, *others = self.lines()
         state, headline = HEADLINES[self.outcome]
+        done = [line for line in others if not line.startswith(UNCHECKED)]
+        left = [line.removeprefix(UNCHECKED).strip() for line in others if line.startswith(UNCHECKED)]
+        left = [f"{line[:1].upper()}{line[1:]}" for line in left]
         return ui.Report(
             "Verify",
-            ui.OnPage(ui.Headline(state, headline, first)),
+            ui.OnPage(ui.Headline(state, headline or first, first if headline else "")),
+            ui.InTerminal(ui.Paragraph(headline, state)) if self.holds else None,
             ui.InTerminal(ui.Paragraph(first, "warning" if state == "partly" else state)),
-            *(ui.Paragraph(line) for line in others),
+            ui.InTerminal(*(ui.Paragraph(line) for line in others)),
+            ui.OnPage(
+                ui.Section("Findings" if state == "unsound" else "Checked", ui.Points(done)) if done else None,
+                ui.Section("Not checked", ui.Points(left)) if left else None,
+            ),
             ui.Section("What was checked", self.statement) if self.statement and self.holds else None,
             ui.OnPage(ui.Section("This check", ui.Particulars(self.origin))) if self.origin else None,
         )

@@ -81,7 +81,12 @@ def _turns(frequencies: IntArray, vector: IntArray, size: IntArray) -> FloatArra
 def spectrum(
     weights: FloatArray, steps: IntArray, others: int, outside: float = OUTSIDE, dropped: float = DROPPED
 ) -> Spectrum:
-    """Of the sum of `others` votes that take a step with these chances; `dropped` is per box of frequencies."""
+    """Of the sum of `others` votes that take a step with these chances; `dropped` is per box of frequencies.
+
+    The window is as wide as Bernstein's inequality asks for, so that all but `outside` per side lie in it; it may begin
+    below 0, as it is a window of residues. Powers are taken of logarithms: the modulus times n, the angle times n
+    modulo turns, of which the largest product decides the `rounding`.
+    """
     mean = others * (weights @ steps)
     spread = others * (weights @ (steps - weights @ steps) ** 2)
     tail = -log(outside)

@@ -1,17 +1,28 @@
 """The sheets of a workbook as grids: numbers as numbers, merged cells, and nothing of formats."""
 
+import json
+import subprocess
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from safemargin.core import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError, python_command, safe_environment
+from safemargin.io import workbook_file
+from safemargin.io.files import suffix
+from safemargin.io.plain import TOO_LARGE
 from safemargin.io.reading.grid import MOST_CELLS, Cell, TextGrid, make_grid
-from safemargin.io.workbook import cell_text, check_workbook, excel_library, unreadable
+from safemargin.io.workbook import cell_text, check_packed, check_workbook, excel_library, unreadable
+
+OTHER_BOOKS = (".xls", ".xlsb", ".ods")
+"""Workbooks that a process of its own reads."""
 
 
 def excel_grids(path: Path, sheet: str = "") -> list[TextGrid]:
     """All sheets of a workbook that hold anything, or the one called `sheet`."""
     calamine = excel_library(path)
+    if suffix(path) in OTHER_BOOKS:
+        return _other_grids(path, sheet)
     check_workbook(path)
     grids = []
     try:
@@ -26,19 +37,52 @@ def excel_grids(path: Path, sheet: str = "") -> list[TextGrid]:
                         f"{path}: sheet {name!r} has more than {MOST_CELLS:,} cells; save it as tidy CSV"
                     )
                 rows = [[_cell(value) for value in row] for row in found.to_python(skip_empty_area=False)]
-                grid = make_grid(path, rows, word="row")
-                if not grid.rows or not grid.width:
-                    continue
-                height, width = len(grid.rows), grid.width
-                merged = tuple(
-                    (first[0], first[1], min(last[0], height - 1), min(last[1], width - 1))
-                    for first, last in found.merged_cell_ranges or ()
-                    if first[0] < height and first[1] < width
-                )
-                label = name if len(names) > 1 else ""
-                grids.append(TextGrid(**{**vars(grid), "merged": merged, "sheet": label}))
+                ranges = [(*first, *last) for first, last in found.merged_cell_ranges or ()]
+                grids += _sheet_grid(path, rows, ranges, name if len(names) > 1 else "")
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise unreadable(path, error) from None
+    if not grids:
+        raise InputError(f"{path}: the table is empty")
+    return grids
+
+
+def _sheet_grid(
+    path: Path, rows: Sequence[Sequence[Cell]], ranges: Sequence[Sequence[int]], label: str
+) -> list[TextGrid]:
+    """A sheet with what is merged inside of it; nothing for an empty one."""
+    grid = make_grid(path, rows, word="row")
+    if not grid.rows or not grid.width:
+        return []
+    height, width = len(grid.rows), grid.width
+    merged = tuple(
+        (top, left, min(bottom, height - 1), min(right, width - 1))
+        for top, left, bottom, right in ranges
+        if top < height and left < width
+    )
+    return [TextGrid(**{**vars(grid), "merged": merged, "sheet": label})]
+
+
+def _other_grids(path: Path, sheet: str) -> list[TextGrid]:
+    """The sheets of an old, a binary or an OpenDocument workbook."""
+    check_packed(path)
+    command = python_command("-m", workbook_file.__name__, str(path.resolve()), str(MOST_CELLS))
+    ran = subprocess.run(command, env=safe_environment(), capture_output=True, check=False)
+    if ran.returncode == TOO_LARGE:
+        raise TooLargeError(f"{path}: a sheet has more than {MOST_CELLS:,} cells; save it as tidy CSV")
+    if ran.returncode != 0:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()
+        reason = said[-1][:200] if said and ran.returncode == 1 else "it is damaged, or asks for too much memory"
+        reason = "it has a password" if ran.returncode == workbook_file.DENIED else reason
+        raise InputError(f"{path}: cannot be read as a workbook: {reason}")
+    sheets = json.loads(ran.stdout)
+    names = [name for name, _, _ in sheets]
+    if sheet and sheet not in names:
+        raise InputError(f"sheet = {sheet[:60]!r}: {path} has no such sheet; there are {', '.join(names)}")
+    grids: list[TextGrid] = []
+    for name, rows, ranges in sheets:
+        if sheet in ("", name):
+            cells = [[Decimal(cell[0]) if isinstance(cell, list) else cell for cell in row] for row in rows]
+            grids += _sheet_grid(path, cells, ranges, name if len(names) > 1 else "")
     if not grids:
         raise InputError(f"{path}: the table is empty")
     return grids

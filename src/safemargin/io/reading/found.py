@@ -61,7 +61,7 @@ def load(
     *,
     count: str = "count",
     option: str = "option",
-    reading: ReadingOptions | Mapping[str, Any] | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | Sequence[str] | None = None,
 ) -> ReadTable:
     """Read one table as it is found: a file of any format, a DataFrame, an Arrow table or rows.
 

@@ -71,7 +71,7 @@ class TextGrid:
 def cleaned(text: str) -> str:
     """A text as it is compared: NFC, plain blanks, nothing invisible, no blank at the end."""
     plain = text if text.isascii() else _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
-    return _BLANKS.sub(" ", plain).replace("\r", " ").rstrip()
+    return _BLANKS.sub(" ", plain).replace("\r", " ").replace("\n", " ").rstrip()
 
 
 def make_grid(

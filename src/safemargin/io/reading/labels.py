@@ -204,7 +204,7 @@ def column_labels(frame: Frame, columns: TableColumns, across: Sequence[str] = (
         return Labels([], {c: () for c in counts})
     if not used:
         raise InputError(
-            f"{frame.grid.name}: the columns of counts have no names; say how many rows are the header (--header)"
+            f"{frame.grid.name}: the columns of counts have no names; say how many rows are the header (`header`)"
         )
     if len(used) > 1:
         lowest = [columns.names[c][used[-1]] or columns.names[c][used[-2]] for c in counts]

@@ -7,7 +7,7 @@ True
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -92,10 +92,32 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def as_reading(given: "ReadingOptions | Mapping[str, Any] | None") -> ReadingOptions:
-    """Options as a program gives them: a `ReadingOptions`, a mapping, or nothing."""
+NUMBERS = ("rounded", "header", "skip_lines")
+
+
+def _stated(text: str) -> tuple[str, str | int]:
+    """A name and its value, from NAME=VALUE."""
+    name, sign, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not sign or not name:
+        raise InputError(f"reading = {text[:60]!r}: write NAME=VALUE, such as totals=All")
+    if name not in NUMBERS:
+        return name, value
+    if not (value.isascii() and value.isdigit() and len(value) < 16):
+        raise InputError(f"{name} = {value[:60]!r}: must be a whole number")
+    return name, int(value)
+
+
+def as_reading(given: "ReadingOptions | Mapping[str, Any] | Sequence[str] | None") -> ReadingOptions:
+    """Options as a program or a command gives them: a `ReadingOptions`, a mapping, texts NAME=VALUE, or nothing.
+
+    >>> as_reading(["totals=All", "header=2"]) == as_reading({"totals": "All", "header": 2})
+    True
+    """
     if isinstance(given, ReadingOptions):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        given = dict(map(_stated, [given] if isinstance(given, str) else given))
     known = {field.name for field in fields(ReadingOptions)}
     if unknown := sorted(set(given or {}) - known):
         raise InputError(f"reading: there is no {unknown[0]!r}; there are {', '.join(sorted(known))}")

@@ -369,6 +369,6 @@ def _question(axes: Sequence[str], labels: Sequence[Sequence[str]]) -> str:
         found = [text for text in texts if text.casefold() in ANSWERS]
         if len(found) > 1 or (ANSWERED.fullmatch(name) and len(texts) > 1):
             listed = ", ".join(found if len(found) > 1 else list(texts)[:3])
-            how = f"--answers {','.join(found)}" if name == ACROSS else f"--option {name}"
+            how = f"--reading answers={','.join(found)}" if name == ACROSS else f"--option {name}"
             return f"{listed} look like answers: say {how}, so that groups of one mind are found"
     return ""

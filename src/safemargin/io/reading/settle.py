@@ -146,7 +146,7 @@ def _rounded(cells: SheetCells, context: Context, base: int) -> Outcome:
         place = cells.places[error.row, 0]
         where = f"{context.word} {place}: " if place >= 0 else ""
         raise InputError(
-            f"{context.name}: {where}{error}; correct it, or say `totals` = none if it is no sum of the others"
+            f"{context.name}: {where}{error}; correct it, or say `totals`=none if it is no sum of the others"
         ) from None
 
 
@@ -164,7 +164,7 @@ def _as_rounded(cells: SheetCells, context: Context, exact: Outcome, base: int) 
         if not any(axis.unsure for axis in outcome.sums):
             outcome.cells.notes.append(f"all counts are multiples of {base} and totals do not add up: they are rounded")
             return outcome
-    words = f"all counts are multiples of {base}: say whether they are rounded (--rounded {base})"
+    words = f"all counts are multiples of {base}: say whether they are rounded (--reading rounded={base})"
     printed = cells.lower[~cells.hidden & (cells.lower == cells.upper)]
     (exact.cells.doubts if is_rounded_surely(printed, base, bool(exact.tested)) else exact.cells.notes).append(words)
     return exact

@@ -162,7 +162,8 @@ def decoded(path: Path, content: bytes, encoding: str = "") -> tuple[str, str, s
         name = guessed if not is_sure and guessed in MIDDLE else name
     elif may_be_latin(content):
         is_sure = False
-    doubt = "" if is_sure else f"the letters fit several encodings, taken as {name}: say which (--encoding {name})"
+    which = f"say which (--reading encoding={name})"
+    doubt = "" if is_sure else f"the letters fit several encodings, taken as {name}: {which}"
     try:
         return content.decode(name), name, f"encoding {name}, by its bytes", doubt
     except UnicodeDecodeError:

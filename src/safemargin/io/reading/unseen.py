@@ -7,7 +7,8 @@
 | a number in a chart, or kept from another workbook, that no cell prints | a doubt |
 | the records of a pivot table | a doubt |
 
-Only `.xlsx` and `.xlsm` are looked at, with regular expressions on parts whose size is bounded by `check_workbook`.
+Of `.ods` formulas alone are looked at, of `.xlsx` and `.xlsm` all of this, with regular expressions on parts whose size
+is bounded by `check_workbook`.
 """
 
 import re
@@ -32,6 +33,7 @@ _FORMAT = re.compile(r"<(?:\w+:)?numFmt\s[^>]*>")
 _STYLES = re.compile(r"<(?:\w+:)?cellXfs[\s>].*?</(?:\w+:)?cellXfs>", re.DOTALL)
 _STYLE = re.compile(r"<(?:\w+:)?xf\s[^>]*>")
 _CACHED = re.compile(rb"<(?:\w+:)?v>\s*([0-9]{1,15})(?:\.0*)?\s*</(?:\w+:)?v>")
+_OPEN_CELL = re.compile(rb"<(?:\w+:)?table-cell\s[^>]*>")
 _CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)\s*(-?[0-9.]+)\]")
 _TEXTS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
 _PLACES = re.compile(r"[0#?@]|general|[ymdhs]", re.IGNORECASE)
@@ -39,13 +41,13 @@ _PLACES = re.compile(r"[0#?@]|general|[ymdhs]", re.IGNORECASE)
 
 def unseen(path: Path, sheet: str = "") -> list[str]:
     """The doubts about a workbook, or about one of its sheets; an error where a formula has no value."""
-    if suffix(path) not in BOOKS:
+    if suffix(path) not in (*BOOKS, ".ods"):
         return []
     require_file(path)
     check_workbook(path)
     try:
         with zipfile.ZipFile(path) as packed:
-            return _looked(path, packed, sheet)
+            return _looked(path, packed, sheet) if suffix(path) in BOOKS else _check_open(path, packed)
     except (zipfile.BadZipFile, zlib.error, KeyError, OSError, UnicodeDecodeError, NotImplementedError, EOFError):
         return []  # whoever reads the cells says what is wrong with the file
 
@@ -78,6 +80,14 @@ def _looked(path: Path, packed: zipfile.ZipFile, sheet: str) -> list[str]:
     if any(n.startswith("xl/pivotCache/pivotCacheRecords") for n in names):
         doubts.append("the file holds the records of a pivot table, which may state what is suppressed")
     return list(dict.fromkeys(doubts))
+
+
+def _check_open(path: Path, packed: zipfile.ZipFile) -> list[str]:
+    """Refuse a formula without a value in an OpenDocument workbook."""
+    for tag in _OPEN_CELL.findall(packed.read("content.xml")):
+        if b"formula=" in tag and b"value-type=" not in tag:
+            raise InputError(f"{path}: a cell has a formula without its value; save it in a spreadsheet, and try again")
+    return []
 
 
 def _sheets(packed: zipfile.ZipFile) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ import csv
 import io
 from collections.abc import Collection, Sequence
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 
 from safemargin.core import InputError
@@ -22,14 +21,13 @@ from safemargin.io.reading.grid import Cell, TextGrid, shown
 from safemargin.io.reading.options import ReadingOptions
 from safemargin.io.reading.table import ReadTable
 from safemargin.io.reading.texts import text_grid
+from safemargin.io.reading.write_books import AS_XLSX, BOOKS, book_bytes
 from safemargin.io.reading.write_typed import FOOTNOTE, GAPPED, TYPED, opaque_columns, typed_bytes, typed_grid
 from safemargin.io.scratch import scratch_folder
 
 MARK = "*"
 BY_LABELS = "rows sorted by their labels"
-TEXTS, BOOKS, CUBES = ("csv", "tsv", "txt"), ("xlsx",), ("px",)
-AS_CSV = dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods"), "of workbooks, only .xlsx is written")
-"""By format, why a table is written as CSV alone."""
+TEXTS, CUBES = ("csv", "tsv", "txt"), ("px",)
 Keys = Sequence[tuple[int, ...]]
 """By which the rows of a table are sorted: a key for every cell."""
 
@@ -42,20 +40,44 @@ def can_write_back(read: ReadTable) -> bool:
 
 def is_typed(path: Path) -> bool:
     """Whether a file is of a format with types, in which tidy tables are written too."""
-    return suffix(path).lstrip(".") in TYPED
+    return suffix(path).lstrip(".") in (*TYPED, *BOOKS)
+
+
+def written_kind(path: Path) -> str:
+    """What says that a table is written in another format than its own; nothing where it is not."""
+    kind = suffix(path)
+    return f"{kind} is written as .xlsx; of workbooks, .xlsx and .ods are written" if kind[1:] in AS_XLSX else ""
 
 
 def tidy_back(
     path: Path, names: Collection[str], count: str, hidden: Collection[int], keys: Keys | None = None
 ) -> tuple[str, bytes]:
     """A tidy table in its own format: its axes `names`, its counts, and gaps at the rows `hidden`, from 0 on."""
-    grid = _typed_grid(path)
+    is_book = suffix(path).lstrip(".") in BOOKS
+    grid = excel_grids(path)[0] if is_book else _typed_grid(path)
     column = [shown(name) for name in grid.rows[0]].index(count)
     counted = {(row, column) for row in range(1, len(grid.rows))}
     known = {*names, *(name for name in map(shown, grid.rows[0]) if name.lower() in STATUS), count}
     others = {place for place, name in enumerate(grid.rows[0]) if shown(name) not in known}  # such as costs
     order = None if keys is None else _sorted_rows([(row + 1, column) for row in range(len(keys))], keys, grid)
+    if is_book:
+        return _tidy_book(path, grid, column, {row + 1 for row in hidden}, others, order)
     return _typed_back(path, grid, counted, {(row + 1, column) for row in hidden}, names, others, order)
+
+
+def _tidy_book(
+    path: Path, grid: TextGrid, column: int, hidden: Collection[int], others: Collection[int], order: list[int] | None
+) -> tuple[str, bytes]:
+    """A tidy table as a sheet: marks for gaps, and nothing in columns of other numbers."""
+    rows = [list(row) for row in grid.rows]
+    for row in range(1, len(rows)):
+        rows[row] = [None if c in others and _is_numeric(cell) else cell for c, cell in enumerate(rows[row])]
+        if row in hidden:
+            rows[row][column] = MARK
+    rows = [rows[row] for row in order or range(len(rows))] + [[], [FOOTNOTE]] + ([[BY_LABELS]] if order else [])
+    kind = suffix(path).lstrip(".")
+    kind = AS_XLSX.get(kind, kind)
+    return f"{path.name.split('.')[0]}-suppressed.{kind}", book_bytes(rows, grid, kind)
 
 
 def _sorted_rows(spots: Sequence[tuple[int, int]], keys: Keys, grid: TextGrid) -> list[int]:
@@ -148,8 +170,9 @@ def write_back(read: ReadTable, hidden: Collection[int], keys: Keys | None = Non
         rows += [[], [FOOTNOTE], [BY_LABELS]]
     else:
         rows += [[], [FOOTNOTE]]
-    name = f"{form.path.name.split('.')[0]}-suppressed.{form.kind}"
-    return name, (_workbook(rows, grid) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
+    kind = AS_XLSX.get(form.kind, form.kind)
+    name = f"{form.path.name.split('.')[0]}-suppressed.{kind}"
+    return name, (book_bytes(rows, grid, kind) if form.kind in BOOKS else _text(rows, form.delimiter, form.encoding))
 
 
 def read_again(name: str, content: bytes, read: ReadTable, reading: ReadingOptions) -> ReadTable:
@@ -207,24 +230,3 @@ def _text(rows: list[list[Cell]], delimiter: str, encoding: str) -> bytes:
         ["" if cell is None else cell for cell in row] for row in rows
     )
     return text.getvalue().encode(encoding)
-
-
-def _workbook(rows: list[list[Cell]], grid: TextGrid) -> bytes:
-    try:
-        openpyxl = import_module("openpyxl")
-    except ImportError:
-        raise InputError(f"{grid.path}: to write Excel: pip install 'safemargin[excel]'") from None
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.title = (grid.sheet or Path(grid.path).stem)[:31] or "Table"
-    for number, row in enumerate(rows, 1):
-        for column, cell in enumerate(row, 1):
-            if cell is not None:
-                written = sheet.cell(number, column, cell if isinstance(cell, str | int) else float(cell))
-                if isinstance(cell, str):
-                    written.data_type = "s"  # a label is never a formula
-    for top, left, bottom, right in grid.merged:
-        sheet.merge_cells(start_row=top + 1, start_column=left + 1, end_row=bottom + 1, end_column=right + 1)
-    content = io.BytesIO()
-    book.save(content)
-    return content.getvalue()

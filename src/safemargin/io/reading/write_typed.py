@@ -18,6 +18,7 @@ from safemargin.io.duck import DuckSource, literal, open_memory, open_parquet
 from safemargin.io.files import parse_json, read_text
 from safemargin.io.reading.grid import Cell, TextGrid, cleaned, shown
 from safemargin.io.reading.typed import NUMERIC, json_grids, source_grid, sqlite_grids, statistics_grids
+from safemargin.io.reading.write_cube import cube_of, gapped_cube
 from safemargin.io.reading.write_database import byte_columns, sqlite_bytes
 from safemargin.io.reading.write_statistics import statistics_bytes
 from safemargin.io.rows import quoted
@@ -46,7 +47,7 @@ def typed_source(path: Path, kind: str) -> DuckSource:
 
 
 def typed_grid(path: Path, kind: str, sheet: str = "") -> TextGrid | None:
-    """The cells of a file; None for a form of JSON that is not written."""
+    """The cells of a file; None for a database of several tables."""
     if kind in DATABASES:
         grids = sqlite_grids(path, sheet)
         return replace(grids[0], sheet=sheet or table_names(path)[0]) if len(grids) == 1 else None
@@ -54,9 +55,7 @@ def typed_grid(path: Path, kind: str, sheet: str = "") -> TextGrid | None:
         return statistics_grids(path)[0]
     if kind not in JSONS:
         return source_grid(typed_source(path, kind))
-    value = None if kind in LINES else parse_json(read_text(path), path)
-    is_cube = isinstance(value, dict) and ("dimension" in value or "dataset" in value)
-    return None if is_cube else json_grids(path)[0]
+    return json_grids(path)[0]
 
 
 def typed_bytes(
@@ -154,7 +153,14 @@ def _json(path: Path, kind: str, grid: TextGrid, changes: Changes, order: Sequen
         value: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
         spot = _of_records(path, grid, value)
     else:
-        value, spot = _form(path, grid, parse_json(text, path))
+        value = parse_json(text, path)
+        cube = cube_of(value)
+        if cube is not None and order == list(range(len(order))):
+            return (json.dumps(gapped_cube(cube, changes, grid, FOOTNOTE.removeprefix("* ")), ensure_ascii=False)
+                    + "\n").encode()  # fmt: skip
+        if cube is not None:
+            raise InputError(f"{path}: its categories cannot be sorted, and their order bounds suppressed counts")
+        value, spot = _form(path, grid, value)
     for (r, c), new in changes.items():
         holder, key = spot(r, c)
         holder[key] = True if isinstance(holder[key], bool) and new is not None else new

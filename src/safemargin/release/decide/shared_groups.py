@@ -1,15 +1,7 @@
 """Decisions about several questions that share one grouping of every axis.
 
-Objects
-    q             a question, with its table T_q, its roll N_q (those who answered it) and its limits
-    tree          per axis, blocks of groups made from one roll, that of everybody: the same for all questions
-    regular_q(B)  the counts of block B are within the strict limits of q, or nobody of B answered q
-    cut           per axis, the smallest blocks B that are regular in every question (`AxisCoarsening.cut`)
-
-Rule
-    The first release cuts every axis where all questions are regular: a group is merged if any question needs it. While
-    a cell of some question is disclosed, one axis is cut further up for all. An axis of which single groups are
-    suppressed has common groups too, but each question suppresses its own. From five questions on, `auto` suppresses.
+Objects are those of `rule/questions.py`, which has the rule: the first release, and coarser ones for an exposed cell.
+Here candidates are proved, question by question, until all are safe.
 
 Statement (docs/decide.md, *Several questions*)
     Let every merged block have a reason X in one question: sums of its parts, one of them outside the strict limits.

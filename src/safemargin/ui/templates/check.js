@@ -1,4 +1,5 @@
 {% include "safemargin_verify.js" %}
+{% include "safemargin_verify_signature.js" %}
 {% include "safemargin_verify_tables.js" %}
 {% include "safemargin_verify_intervals.js" %}
 // The section "Check it yourself": reads the files that somebody chooses or drops, and shows what the checker finds.

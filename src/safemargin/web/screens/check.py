@@ -14,8 +14,11 @@ from safemargin.web.shown import tables_in_page
 
 FIELDS = ("path", "roll", "count", "by", "option", "answers", "totals", "suppressed", "rounded", "sheet")
 """What the form says: files, and then options of `audit`."""
+READING = ("answers", "totals", "suppressed", "rounded", "sheet")
+"""Those that `audit` takes as `--reading NAME=VALUE`."""
 GAPS = (("1 to 4", "1-4"), ("0 to 4", "0-4"), ("1 to 9", "1-9"), ("any number", "0-"))
 """What people say most often that a suppressed count may be."""
+RULE_NOT_CHECKED = "Not checked: what somebody infers who knows how the cells were chosen."
 LISTED = 200
 """Worst cells that are listed."""
 
@@ -27,7 +30,9 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     kind = ""
     if job is not None and job.document is not None:
         kind = job.arguments[0]
-        parts = audit_parts(job.document) if kind == "audit" else _suppressed(job.document, job.folder)
+        parts = (
+            audit_parts(job.document) if kind == "audit" else _suppressed(job.document, job.folder, bool(job.warnings))
+        )
         parts += [ui.Paragraph(f"Warning: {line}", "warning") for line in job.warnings]
     return {
         "title": "Check any table",
@@ -97,9 +102,10 @@ def audit_parts(document: ui.Document) -> list[ui.Part]:
         verdict = ui.Headline("sound", words, "This holds against somebody who knows the tables and what you named.")
     else:
         words = (
-            f"{ui.plural(len(disclosed), 'count')} can be inferred or read off: {ui.plural(people, 'person')} exposed."
+            f"Do not publish: {ui.plural(len(disclosed), 'count')} could be inferred or read, "
+            f"{ui.plural(people, 'person')} exposed."
         )
-        verdict = ui.Headline("unsound", words, "The worst cells are listed below.")
+        verdict = ui.Headline("unsound", words, "The worst cells are listed below the table.")
     rows = [
         (
             ui.named_cell_label(finding["cell"]) + (f", {finding['option']}" if finding["option"] else ""),
@@ -150,18 +156,25 @@ def _letter(document: ui.Document, path: str) -> str:
     )
 
 
-def _suppressed(document: ui.Document, folder: Path) -> list[ui.Part]:
-    """What was suppressed, and where the table with its gaps is."""
+def _suppressed(document: ui.Document, folder: Path, is_warned: bool) -> list[ui.Part]:
+    """What was suppressed, and where the table with its gaps is; amber where something was not shown."""
     cells = document["suppressed"]
     primary = sum(cell["primary"] for cell in cells)
     rows = [(ui.named_cell_label(cell["cell"]), "primary" if cell["primary"] else "secondary") for cell in cells]
     place = folder / Path(document["certificate"]).parent.parent
     best = "No pattern that protects them has fewer cells."
     more = f"Every pattern that protects them has at least {ui.plural(document['lower_bound'], 'cell')}."
+    shown = document["rule"] == "rerun"
+    except_for = "" if shown and not is_warned else ", with the exceptions below"
+    said = f"{ui.plural(len(cells), 'count')} suppressed: {primary:,} primary, {len(cells) - primary:,} secondary."
     return [
-        ui.Headline("sound", f"{ui.plural(len(cells), 'count')} suppressed.", best if document["gap"] == 0 else more),
-        f"To publish: {place / 'published'}. Confidential, do not publish: {place / 'confidential'}.",
-        ui.Figures({"primary: small counts": primary, "secondary: to hide them": len(cells) - primary}),
+        ui.Headline(
+            "partly" if except_for else "sound",
+            f"You may publish the table in {place.name}/published{except_for}.",
+            f"{said} {best if document['gap'] == 0 else more}",
+        ),
+        ui.Particulars({"to publish": str(place / "published"), "confidential": str(place / "confidential")}),
+        ui.Paragraph("" if shown else RULE_NOT_CHECKED, "warning"),
         ui.Fold("Suppressed cells (confidential)", ui.Grid(("cell", "suppression"), rows, sortable=True)),
     ]
 
@@ -190,7 +203,8 @@ def audit(bench: Bench, given: Given) -> str:
         value = given.get(name, "").strip()
         if value.startswith("-"):
             raise InputError(f"{value[:60]!r}: a column does not begin with a dash here")
-        arguments += [f"--{name}", value] if value else []
+        asked = ["--reading", f"{name}={value}"] if name in READING else [f"--{name}", value]
+        arguments += asked if value else []
     first = _estimate(bench.place.folder / path, count or "count", by or None)
     names = {name: given[name] for name in FIELDS if given.get(name, "").strip()}
     link = f"check?{urlencode(names)}"

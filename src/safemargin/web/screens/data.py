@@ -16,11 +16,13 @@ from safemargin.web.bench import Bench, Given, Screen, WrongFields
 from safemargin.web.edges import band_edges, labels_of
 from safemargin.web.edit import with_content
 from safemargin.web.looks import ColumnLook, look_at
+from safemargin.web.naming import ask, call, named
 from safemargin.web.place import stamp
 from safemargin.web.roles import (
     AREA,
     BANDS,
     OPTION,
+    QUESTION,
     ROLE_WORDS,
     UNCOUNTED,
     ColumnRoles,
@@ -46,7 +48,16 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
     if opened.project is None:
         raise InputError("no data are open: choose a file on Home")
     context: dict[str, Any] = {"text": given.get("text") or opened.text, "digest": opened.digest, "columns": []}
-    context |= {"axes": [], "chosen": "", "labels": "", "doubts": [], "rows": [], "is_said": False}
+    context |= {
+        "called": "",
+        "asked": "",
+        "axes": [],
+        "chosen": "",
+        "labels": "",
+        "doubts": [],
+        "rows": [],
+        "is_said": False,
+    }
     try:
         content = tomllib.loads(opened.text)
     except tomllib.TOMLDecodeError:  # the drawer below is where it is mended
@@ -62,6 +73,7 @@ def show(bench: Bench, given: Given) -> dict[str, Any]:
         parts.append(Paragraph(str(error), "warning"))
     if context["is_said"]:
         parts += _warnings(bench)
+        context |= named(content, _questions(bench, content), given)
         context |= _names(bench, content, given)
     return {"title": "Data", "parts": parts, **context}
 
@@ -199,6 +211,20 @@ def _seen(bench: Bench, content: Content, chosen: str, listed: object) -> Sequen
         return list(map(str, listed)) if isinstance(listed, list) else []
 
 
+def _questions(bench: Bench, content: Content) -> tuple[str, ...]:
+    """The columns that are questions, in the order of the file."""
+    try:
+        _, survey, _ = _data(bench, content)
+    except SafemarginError:
+        return ()
+    return roles_in(content, list(survey.distinct)).of(QUESTION)
+
+
+def name_questions(bench: Bench, given: Given) -> str:
+    """Write what the questions ask."""
+    return ask(bench, given, _questions(bench, tomllib.loads(bench.place.text)))
+
+
 def describe(bench: Bench, given: Given) -> str:
     """Write names and order of the categories of one axis, or of the answers, into the project file."""
     content = tomllib.loads(bench.place.text)
@@ -235,4 +261,10 @@ def _is_there(bench: Bench) -> bool:
     return bench.place.project is not None
 
 
-SCREEN = Screen("data", "Data", show, {"roles": choose, "save": save, "describe": describe}, _is_there)
+SCREEN = Screen(
+    "data",
+    "Data",
+    show,
+    {"roles": choose, "save": save, "describe": describe, "call": call, "ask": name_questions},
+    _is_there,
+)

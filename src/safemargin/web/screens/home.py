@@ -19,6 +19,7 @@ from safemargin.web.bench import Bench, Given, Screen, WrongFields
 from safemargin.web.edit import set_keys
 from safemargin.web.place import PROJECT, PastRun
 from safemargin.web.roles import is_table_of_counts, said_so_far, unsaid
+from safemargin.web.screens import check
 from safemargin.web.uploads import adopt, made_here, private_folder, remove_project, sign
 
 ESTIMATE = "Estimate, not certified."
@@ -152,7 +153,7 @@ def _open_data(bench: Bench, path: Path) -> str:
         proposal = init(path).text
     except InputError as error:
         if is_table_of_counts(path):
-            return f"check?{urlencode({'path': str(path)})}"
+            return check.audit(bench, {"path": str(path)})  # a table of counts is checked at once
         proposal = unsaid(path, str(error))
     path = adopt(bench, path) if is_dropped else path
     project = _unused(path.parent)

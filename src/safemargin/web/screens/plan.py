@@ -1,5 +1,6 @@
 """Plan: what would be published, before and after, and what other choices would keep."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -233,6 +234,23 @@ def _axes(run: PastRun) -> ui.Part:
     return ui.Section("Before and after", ui.Grid(columns, rows))
 
 
+def _together(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """One row for a group that is published in one way, and for one reason, in several questions."""
+    found: dict[tuple[object, ...], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        name, _, axis, _, done, why = row
+        found.setdefault((str(name), axis, str(done), why), []).append(row)
+    merged = []
+    for same in found.values():
+        name, question, axis, people, done, why = same[0]
+        sizes = [row[3] for row in same]
+        asked = question if len(same) == 1 else ui.plural(len(same), "question")
+        merged.append(
+            (name, asked, axis, people if len(same) == 1 else ui.count_range(min(sizes), max(sizes)), done, why)
+        )
+    return merged
+
+
 def _groups(run: PastRun) -> ui.Part:
     """Groups that are not exact, with the reason; the exact ones fold away."""
     cells = [cell for cell in run.document["cells"] if cell["cell"]]
@@ -248,6 +266,8 @@ def _groups(run: PastRun) -> ui.Part:
         for cell in sorted(cells, key=lambda cell: cell["action"] == "exact")
     ]
     changed = [row for row in rows if str(row[-2]) != "exact"]
+    if "questions" in run.document:
+        changed = _together(changed)
     question = ("question",) if "questions" in run.document else ()
     columns = ("group", *question, "axis", "people", "published", "why")
     return ui.Section(

@@ -55,7 +55,7 @@ def _checks(bench: Bench, project: Project, draft: PastRun | None) -> list[tuple
         (
             draft is not None and RULE_NOT_CHECKED not in draft.document["verdict"]["detail"],
             False,
-            "It holds also for somebody who knows the rule and runs it on other answers. If not, that is not checked.",
+            "It holds also against somebody who knows the rule and runs it on other answers.",
         ),
         (locked, project.ledger is not None and project.ledger.lock, "The limits were locked before the count."),
         (project.ledger is not None, False, "A ledger records it, so that the next release is held against it."),

@@ -1,0 +1,1 @@
+../../../../checker/safemargin_verify_signature.js
