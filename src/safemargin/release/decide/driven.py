@@ -31,6 +31,7 @@ from safemargin.core import (
     BoolArray,
     ContradictionError,
     FloatArray,
+    Generator,
     Group,
     IntArray,
     PublishedTable,
@@ -100,7 +101,7 @@ def _first(search: "ExplanationSearch", votes: list[IntArray]) -> tuple[object, 
         return (), True
 
 
-def _driven(search: "ExplanationSearch", system: System, generator: np.random.Generator, block: int) -> FloatArray:
+def _driven(search: "ExplanationSearch", system: System, generator: Generator, block: int) -> FloatArray:
     """A cost whose largest value has most of one answer in a cell of a block, drawn by lot."""
     axis, merged = search.blocks[block]
     groups = [part.whole for part in merged.children] + list(merged.groups)
