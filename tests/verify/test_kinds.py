@@ -212,6 +212,14 @@ def test_tables_that_were_published_before_are_needed(tmp_path: Path) -> None:
     assert "its hash is not that of the certificate" in changed.check().failures[0]
 
 
+def test_a_column_that_is_called_otherwise_is_named_as_not_checked(tmp_path: Path) -> None:
+    """Two tables whose shared axis has two names are not linked: nothing shows that the counts hide each other."""
+    ones = (one for seed in range(40) for one in kinds.suppressed(seed, tmp_path) if one.certificate is None)
+    one = next(one for one in ones if len(one.stated["tables"]) > 1)
+    result = one.check()
+    assert result.outcome == "holds" and any("different names" in note for note in result.unchecked)
+
+
 def test_the_two_files_of_suppression_do_not_pass_for_each_other(published: Path) -> None:
     """The certificate of the office in the published folder would disclose counts; it is refused there."""
     files = checker.read_folder(str(published))
