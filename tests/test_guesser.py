@@ -15,7 +15,9 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from commands import Run, in_process
 from safemargin import Target, release, suppress
@@ -49,7 +51,7 @@ def written(content: bytes) -> Iterator[bytes]:
 
 def confirmed(published: Path, guesses: Iterable[bytes], keys: Iterable[bytes] = ()) -> list[str]:
     """Texts in the published files that a guess explains, the hashes of published files themselves excepted."""
-    files = [path.read_bytes() for path in sorted(published.iterdir())]
+    files = contents(published)
     own = {hashlib.sha256(content).hexdigest() for content in files}
     text = b"\n".join(files).decode("latin-1")
     marks = set(re.findall(rf"[0-9a-f]{{{SHORTEST},}}", text.lower())) - own
@@ -136,6 +138,71 @@ def test_no_guess_is_confirmed_by_swapped_records_nor_by_their_order(tmp_path: P
     assert confirmed(published, [source.read_bytes(), *hidden(tmp_path / "out")], PUBLIC) == []
     checked = run("verify", published)
     assert checked.code == 3, "there is a manifest and no certificate"
+
+
+def every_file(folder: Path) -> dict[str, bytes]:
+    """The content of every file below a folder, by its name there."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_no_guess_is_confirmed_by_noised_records_and_their_order_leaves_no_trace(tmp_path: Path, run: Run) -> None:
+    source, secret = people(tmp_path), tmp_path / "secret"
+    secret.write_text("a5" * 32)
+    secret.chmod(0o600)
+    asked = ("--by", "site,grade,answer", "--id", "id", "--secret", secret, "--variance", "2", "--bound", "5")
+    assert run("noise", "perturb", source, *asked, "--out", tmp_path / "out").code == 0
+    published = tmp_path / "out/published"
+    names = [row["id"].encode() for row in ROWS] + [json.dumps(row).encode() for row in ROWS[:20]]
+    known = [source.read_bytes(), secret.read_bytes(), *hidden(tmp_path / "out"), *names]
+    assert confirmed(published, known, PUBLIC) == []
+    head, *lines = source.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([head, *lines[::-1]]) + "\n")
+    assert run("noise", "perturb", other, *asked, "--out", tmp_path / "again").code == 0
+    assert every_file(published) == every_file(tmp_path / "again/published")
+
+
+@pytest.mark.slow
+def test_no_guess_is_confirmed_by_topdown_and_only_noise_depends_on_people(tmp_path: Path, run: Run) -> None:
+    """Two countries of equally many people in each region: what is not drawn is the same, whoever lives there."""
+    assert run("topdown", "--demo", tmp_path / "country", "--people", "300", "--blocks", "8").code == 0
+    table = parquet.read_table(tmp_path / "country/people.parquet")
+    turned = table.set_column(table.schema.get_field_index("sex"), "sex", pyarrow.array(["f"] * table.num_rows))
+    made = []
+    for name, rows in (("one", table), ("two", turned)):
+        parquet.write_table(rows, tmp_path / "country/people.parquet")
+        assert run("topdown", tmp_path / "country/topdown.toml", "--out", tmp_path / name).code == 0
+        published = tmp_path / name / "published"
+        source = [(tmp_path / "country" / f).read_bytes() for f in ("people.parquet", "topdown.toml")]
+        known = [json.dumps(row).encode() for row in rows.slice(0, 50).to_pylist()]
+        assert confirmed(published, [*source, *known, *hidden(tmp_path / name)], PUBLIC) == []
+        made.append(every_file(published))
+    drawn = ("noisy/", "estimates/", "tables/", "manifest.json", "index.html")
+    first, second = ({n: c for n, c in files.items() if not n.startswith(drawn)} for files in made)
+    assert first == second and {"design.json", "guarantee.json"} <= set(first)
+    assert set(made[0]) == set(made[1])
+
+
+FORMATS = ["csv", "xlsx", "parquet", "json", "px", "sdmx.csv"]
+
+
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
+def test_the_order_of_people_leaves_no_trace_in_any_format(tmp_path: Path, protect: str) -> None:
+    """Only the salted hash of the auditors' folder, which is drawn, and what contains it may differ."""
+    rows = [{**row, "answer": "yes"} if row["site"] == "W" else row for row in ROWS]
+    made = []
+    for number, order in enumerate((rows, rows[::-1], sorted(rows, key=lambda row: (row["answer"], row["grade"])))):
+        asked = {"outputs": {"formats": FORMATS}, "protect": protect, "tables": {"pairs": "all"}}
+        out = release(order, answer="answer", by=["site", "grade"], target=Target(kappa=5), **asked)
+        out.write(tmp_path / str(number))
+        files = every_file(tmp_path / str(number) / "published")
+        own = [hashlib.sha256(files["certificate.json"]).hexdigest(), hashlib.sha256(files["index.html"]).hexdigest()]
+        text = {name: content.decode("latin-1") for name, content in files.items()}
+        for mark in [json.loads(files["manifest.json"])["auditors"], *own]:
+            text = {name: content.replace(mark, "-") for name, content in text.items()}
+        made.append(text)
+    assert made[0] == made[1] == made[2]
+    assert len(made[0]) > 12
 
 
 def test_suppressed_tables_with_other_hidden_counts_are_the_same_files(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from evidence import seeds
 from safemargin.bounds import Proof, certify_with_earlier, together
 from safemargin.bounds.cells import Level, needs
 from safemargin.bounds.exchange import Links, finest
-from safemargin.bounds.levels import _enclose
+from safemargin.bounds.levels import _enclose_all
 from safemargin.bounds.rounding import _path
 from safemargin.bounds.system import slice_ranges
 from safemargin.core import (
@@ -168,7 +168,7 @@ def test_what_slices_leave_of_a_cell_is_added_up_from_the_definition(seed: int) 
     limits = Target(kappa=5, tau=1).limits(tables[0].lower.tolist(), int(tables[0].lower.sum()))
     column = np.random.default_rng(seed).integers(system.codes.shape[1])
     level = Level((system.axes[column],), system.codes[:, [column]], system.people, len(system.options), limits)
-    _enclose(system, level, ranges)
+    _enclose_all(system, [level], ranges)
     for cell in range(len(level.first)):
         members = set(np.flatnonzero(level.cell_of == cell).tolist())
         for option in range(len(system.options)):

@@ -67,8 +67,8 @@ def levels(system: System, ranges: SliceRanges, limits: Limits, bounded: bool = 
             pairs = [(level.names[0], names[code]) for code in level.codes[:, 0].tolist()]
             level.never_contain(np.array([pair in limits.sensitive for pair in pairs]))
     checked += _single_slices(system, ranges, limits) + _slice_pairs(system, ranges, limits)
-    for level in checked[1:] if encloses else ():
-        _enclose(system, level, ranges)
+    if encloses:
+        _enclose_all(system, checked[1:], ranges)
     if not (encloses or bounded or plain.issuperset(system.axes)):  # pairs of published axes have sharper ends already
         for level in checked[1:]:
             _surround(system, level, ranges)
@@ -126,8 +126,7 @@ def cycle_levels(
         if (key := _partition(level)) not in seen:
             seen.add(key)
             checked.append(level)
-    for level in checked[1:]:
-        _enclose(system, level, ranges)
+    _enclose_all(system, checked[1:], ranges)
     return checked
 
 
@@ -149,8 +148,8 @@ ENCLOSED = 500_000
 """Entries of blocks that are looked at together: of a hundred cycles all blocks at once, of a large roll one by one."""
 
 
-def _enclose(system: System, level: Level, ranges: SliceRanges) -> None:
-    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it.
+def _enclose_all(system: System, levels: Sequence[Level], ranges: SliceRanges) -> None:
+    """What single slices leave of cells, where no table is about everybody: slices inside them, and slices around them.
 
     A slice inside a cell bounds it from below, a slice around it from above: both by addition.
     """
@@ -158,15 +157,27 @@ def _enclose(system: System, level: Level, ranges: SliceRanges) -> None:
     step = max(1, ENCLOSED // len(system.people))
     for start in range(0, len(system.blocks) if ranges.stated else 0, step):
         blocks = system.blocks[start : start + step]
-        level.force(*_by_slices_inside(system, level, blocks, ranges))
-        _force_inside(system, level, blocks, ranges)
+        number, profile = np.nonzero(blocks >= 0)
+        places = number, profile, blocks[number, profile]
+        for level in levels:
+            level.force(*_by_slices_inside(system, level, blocks, places, ranges))
+            _force_inside(system, level, blocks, ranges)
 
 
-def _by_slices_inside(system: System, level: Level, blocks: IntArray, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
-    """The ends of every cell by the slices that lie in it: those of one block are disjoint, so that they add up."""
+def _by_slices_inside(
+    system: System,
+    level: Level,
+    blocks: IntArray,
+    places: tuple[IntArray, IntArray, IntArray],
+    ranges: SliceRanges,
+) -> tuple[IntArray, IntArray]:
+    """The ends of every cell by the slices that lie in it: those of one block are disjoint, so that they add up.
+
+    `places` are the entries of `blocks` that lie in a slice: the number of the block, the profile and the slice.
+    """
     count, size, cells = len(system.options), system.slice_people, len(level.first)
-    number, profile = np.nonzero(blocks >= 0)
-    slices, cell = blocks[number, profile], level.cell_of[profile]
+    number, profile, slices = places
+    cell = level.cell_of[profile]
     least_cell = np.full(len(size), cells, dtype=np.int64)
     most_cell = np.full(len(size), -1, dtype=np.int64)
     np.minimum.at(least_cell, slices, cell)

@@ -398,8 +398,8 @@ def _programs(
                     if (first or level.limits.hypothetical) and level.exposed()[cell, option]:
                         return  # sums that are only assumed: one cell that they disclose rules them out
                     counts = integer_table(system, values)
-                    before = needs(checked)
                     if counts is not None:
+                        before = needs(checked)
                         show(checked, system.listed(counts))
                         tables += [counts] if needs(checked) < before else []
 

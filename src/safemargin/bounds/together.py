@@ -155,7 +155,9 @@ def _by_beliefs(
     limits = replace(limits, hypothetical=True)
     assert past.larger is not None
     if everything:  # nothing refutes that nobody changed their answer: whoever believes that believes everything
-        proof = _certified(facts, past.larger, limits, False, progress)
+        # What is assumed is often impossible, which one program shows sooner than a search for tables.
+        is_refuted = is_assumed and not _is_possible(facts, past.larger)
+        proof = None if is_refuted else _certified(facts, past.larger, limits, False, progress)
         if proof is not None:
             return proof
         if is_assumed and _is_possible(tables, past.larger):
@@ -287,7 +289,33 @@ def _public_histories(
     totals = list(_once([table for table in (*placed, *larger.facts) if table.axes == (axis,)]))
     if not totals:
         return []
-    small = build_system(totals, Onlooker(roll=(larger.only_history(),)))
+    column = system.axes.index(axis)
+    history = np.array(system.categories[column])[system.codes[:, column]]
+    return [(history == name, options) for name, options in _public_names(totals, larger.only_history(), limits)]
+
+
+def _public_names(
+    totals: Sequence[PublishedTable], roll: PublishedTable, limits: Limits
+) -> tuple[tuple[str, BoolArray], ...]:
+    """The histories and options that totals disclose, worked out once: all that may be published has these totals."""
+    key = (tuple(table.stated for table in totals), roll.stated, limits)
+    if key not in _PUBLIC:
+        found = _find_public_names(totals, roll, limits)
+        while len(_PUBLIC) >= MOST_DECIDED:
+            del _PUBLIC[next(iter(_PUBLIC))]
+        _PUBLIC[key] = found
+    return _PUBLIC[key]
+
+
+_PUBLIC: dict[object, tuple[tuple[str, BoolArray], ...]] = {}
+
+
+def _find_public_names(
+    totals: Sequence[PublishedTable], roll: PublishedTable, limits: Limits
+) -> tuple[tuple[str, BoolArray], ...]:
+    """The same, worked out."""
+    axis = roll.axes[-1]
+    small = build_system(totals, Onlooker(roll=(roll,)))
     assert small.people is not None
     cells, cell_of = cells_asked(small, None)
     settled = settle(small, targets_of(small, cell_of, len(cells)))
@@ -295,7 +323,4 @@ def _public_histories(
     lower, upper = limits.extended(lower, upper, small.people)
     narrow = limits.verdicts(lower, upper, small.people) == 2
     narrow &= (upper >= limits.least(small.people)) & (lower <= limits.most(small.people))
-    column = system.axes.index(axis)
-    history = np.array(system.categories[column])[system.codes[:, column]]
-    rows = np.flatnonzero(narrow.any(axis=1)).tolist()
-    return [(history == cells.cell(row)[axis], narrow[row]) for row in rows]
+    return tuple((cells.cell(row)[axis], narrow[row]) for row in np.flatnonzero(narrow.any(axis=1)).tolist())

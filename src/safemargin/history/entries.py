@@ -292,7 +292,9 @@ def select_parts(database: sqlite3.Connection) -> dict[int, dict[str, list[Row]]
     parts: dict[int, dict[str, list[Row]]] = {}
     for name in PARTS:
         for key, *row in database.execute(f"select * from {name} order by rowid"):
-            parts.setdefault(key, {name: [] for name in PARTS})[name].append(tuple(row))
+            if key not in parts:
+                parts[key] = {part: [] for part in PARTS}
+            parts[key][name].append(tuple(row))
     return parts
 
 

@@ -7,7 +7,7 @@ entry or withdraws it. Every entry has a hash that is chained to the one before;
 
 import sqlite3
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from safemargin.core import (
     write_whole,
 )
 from safemargin.history.chain import Chain, last_lock
-from safemargin.history.entries import COLUMNS, TABLES, Entry, delete_entry, entry_of, insert_entry, select_parts
+from safemargin.history.entries import COLUMNS, TABLES, Entry, Row, delete_entry, entry_of, insert_entry, select_parts
 from safemargin.history.folders import APPLICATION, PUBLISHED, check_folders, manifests_in
 from safemargin.history.names import about
 from safemargin.io import (
@@ -260,8 +260,25 @@ def _load(path: Path, database: sqlite3.Connection) -> Contents:
         expected = list(zip((row[0] for row in rows), chain.hashes, strict=True))
         if hashes != expected or heads[0][1:] != (len(rows), chain.seal(pending, last_lock(database))):
             raise damaged(path)
-    entries = tuple(entry_of(row, parts[key]) for key, *row in rows)
+    entries = tuple(_entry(hashed, row, parts[key]) for hashed, (key, *row) in zip(chain.hashes, rows, strict=True))
     return Contents(version, chain, entries, pending[0] if pending else None)
+
+
+def _entry(hashed: str, row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
+    """An entry, read once while the program runs: a release opens its ledger several times.
+
+    The hash is worked out from the content of the entry, every time, with the key of the ledger and all entries before.
+    """
+    if hashed not in _ENTRIES:
+        while len(_ENTRIES) >= MOST_ENTRIES:
+            del _ENTRIES[next(iter(_ENTRIES))]
+        _ENTRIES[hashed] = entry_of(row, parts)
+    return _ENTRIES[hashed]
+
+
+_ENTRIES: dict[str, Entry] = {}
+MOST_ENTRIES = 1_000
+"""Entries that are kept, the oldest forgotten first."""
 
 
 def damaged(path: Path) -> InputError:
