@@ -1,5 +1,5 @@
 from .bound import infer as infer
-from .build import build_system as build_system
+from .build import build_system as build_system, profiles_of as profiles_of
 from .certificate import SourceFile as SourceFile, digest as digest, parse as parse
 from .certify import certify as certify, certify_pooled as certify_pooled
 from .check import check as check

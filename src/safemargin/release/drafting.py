@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from safemargin.bounds import build_system
 from safemargin.core import (
     Onlooker,
     Progress,
@@ -24,7 +23,7 @@ from safemargin.release.recording import floor_notes, held_to_earlier, inconsist
 from safemargin.release.report.exposed import asked_cells, exposed
 from safemargin.release.rerun import rule_of
 from safemargin.release.rule.split import slack_of
-from safemargin.release.witnesses import witnesses_in
+from safemargin.release.witnesses import witnesses_of
 from safemargin.voting.result import result_document, result_privacy, result_section
 
 
@@ -98,5 +97,5 @@ def with_witnesses(publication: Publication, plan: Plan, table: Table, onlooker:
     """
     if not plan.tables or slack_of(table):
         return publication
-    found = witnesses_in(plan.tables, table.schema, build_system(publication.tables, onlooker))
+    found = witnesses_of(plan.tables, table.schema, publication.tables, onlooker)
     return replace(publication, witness=found) if found else publication
