@@ -1,12 +1,15 @@
 """One table: safemargin beside the programs that people would use instead, in one run.
 
     python benchmarks/all.py [--peers PYTHON] [--tauargus PYTHON] [--rows 2000000] [--out docs/benchmarks.md]
+    python benchmarks/all.py --skewed FOLDER [--before SOURCES] [--scale docs/scale.md]
 
 `PYTHON` is an interpreter that has `cell-key-perturbation` and `acro`, or `pytauargus`; whatever is not installed is
 listed with the reason. Where two programs answer the same question the run fails if the answers differ. `--out` writes
 the table into the page between its marks. Seconds are CPU seconds (user and system, all threads and child processes) of
 the call alone, best of three where it takes less than two. `before.json` has an earlier run: its ratios are the column
-`before`. Read the ratios, since both sides of one come from the same minutes of the same machine.
+`before`. With `--skewed`, releases of skewed people (`bench_skewed.py`) are measured alone, beside the bare query, by
+the code of another checkout too if its `src` is given. Read the ratios, since both sides of one come from the same
+minutes of the same machine.
 """
 
 import argparse
@@ -28,6 +31,7 @@ from typing import Any
 import bench_bounds
 import bench_outcome
 import bench_scale
+import bench_skewed
 import bench_suppress
 import numpy as np
 import peers
@@ -312,7 +316,15 @@ def main() -> None:
     parser.add_argument("--tauargus")
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--skewed", type=Path, metavar="FOLDER", help="where the people are kept")
+    parser.add_argument("--before", type=Path, metavar="SOURCES")
+    parser.add_argument("--scale", type=Path)
     said = parser.parse_args()
+    if said.skewed is not None:
+        text = bench_skewed.table(said.skewed, before=said.before)
+        if said.scale is not None:
+            write_between(said.scale, "<!-- bench_skewed.py -->", text)
+        return
     lines: list[Line] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -334,9 +346,14 @@ def main() -> None:
     if said.out is None:
         print(text)
         return
-    before, _, rest = said.out.read_text(encoding="utf-8").partition(MARKS)
-    after = rest.partition(MARKS)[2]
-    said.out.write_text(f"{before}{MARKS}\n\n{text}\n\n{MARKS}{after}", encoding="utf-8")
+    write_between(said.out, MARKS, text)
+
+
+def write_between(page: Path, mark: str, text: str) -> None:
+    """Put a text between the two marks of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(mark)
+    after = rest.partition(mark)[2]
+    page.write_text(f"{before}{mark}\n\n{text}\n\n{mark}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,21 +29,35 @@ import pyarrow.parquet
 SIZES = (40, 10, 8, 6, 5, 3, 4, 2)
 CASES = (
     "200000,4,2",
-    "1000000,4,2",
-    "1000000,6,2",
-    "1000000,8,2",
     "200000,4,5",
-    "1000000,4,5",
-    "1000000,6,5",
     "200000,4,10",
     "200000,4,5,even",
     "200000,4,10,even",
     "200000,4,2,160",
     "200000,4,2,640",
+    "200000,6,2",
+    "200000,6,5",
+    "200000,6,10",
+    "1000000,4,2",
+    "1000000,4,5",
+    "1000000,6,2",
+    "1000000,6,5",
+    "1000000,8,2",
+)
+SLOPES = (
+    ("rows", "200000,4,2", "1000000,4,2", lambda case: case.people),
+    ("profiles", "1000000,4,2", "1000000,8,2", None),
+    ("answers", "200000,6,2", "200000,6,10", lambda case: case.options),
+    ("categories", "200000,4,2", "200000,4,2,640", lambda case: case.first),
+)
+"""What grows from one case to another, all else alike."""
+HEAD = (
+    "| data | profiles | query, CPU s | {}release: CPU s, ratio, memory | exact groups, rule |",
+    "|---|---|---|{}---|---|",
 )
 FOLLOWS = 0.3
 """Share of the people whose category follows from that of the first column."""
-LIMIT = 600
+LIMIT = 200
 """Seconds after which a run is stopped."""
 
 
@@ -163,20 +178,77 @@ def profile(path: Path, case: Case) -> None:
     watched.print_stats("tottime")
 
 
-def row(folder: Path, case: Case, before: Path | None = None) -> str:
-    """A line of the table."""
+@dataclass(frozen=True)
+class Measured:
+    """A case with its profiles, the bare query, and the release by this code and by that of another checkout."""
+
+    case: Case
+    profiles: int
+    bare: dict[str, float]
+    made: dict[str, object] | None
+    then: dict[str, object] | None = None
+    is_beside: bool = False
+    """Whether another checkout was measured."""
+
+    def __str__(self) -> str:
+        """A line of the table."""
+        cells = [str(self.case), f"{self.profiles:,}", f"{self.bare['seconds']:.2f}"]
+        cells += [_shown(self.then, self.bare)] * self.is_beside
+        said = "" if self.made is None else str(self.made["said"])
+        return "| " + " | ".join([*cells, _shown(self.made, self.bare), said]) + " |"
+
+
+def measured(folder: Path, case: Case, before: Path | None = None) -> Measured:
+    """Everything about a case."""
     path = write_people(folder, case)
-    bare, made = query(path, case), release(path, case)
-    then = release(path, case, before) if before is not None else None
-    cells = [str(case), f"{bare['seconds']:.2f}", *([_shown(then, bare)] if before is not None else [])]
-    said = "" if made is None else made["said"]
-    return "| " + " | ".join([*cells, _shown(made, bare), str(said)]) + " |"
+    profiles = len(pyarrow.parquet.read_table(path, columns=case.by).group_by(case.by).aggregate([]))
+    then = None if before is None else release(path, case, before)
+    return Measured(case, profiles, query(path, case), release(path, case), then, before is not None)
+
+
+def head(before: bool) -> str:
+    """The head of the table."""
+    return "\n".join(line.format(each * before) for line, each in zip(HEAD, ("before | ", "---|"), strict=True))
+
+
+def exponents(found: list[Measured]) -> str:
+    """How fast CPU seconds grow: the slope between two logarithms, 1 is linear; and what a profile costs."""
+    by_name = {each.case: each for each in found if each.made is not None}
+    parts = []
+    for what, first, last, size in SLOPES:
+        pair = [by_name.get(Case.read(name)) for name in (first, last)]
+        if None in pair:
+            continue
+        sizes = [each.profiles if size is None else size(each.case) for each in pair]  # type: ignore[union-attr]
+        seconds = [each.made["seconds"] for each in pair]  # type: ignore[union-attr,index]
+        parts.append(f"{what} {np.log(seconds[1] / seconds[0]) / np.log(sizes[1] / sizes[0]):.2f}")
+    costs = []
+    for options in (2, 5, 10):
+        here = by_name.get(Case.read(f"200000,6,{options}"))
+        if here is not None:
+            costs.append(f"{options} answers {1e6 * here.made['seconds'] / here.profiles:.0f}")  # type: ignore[index,operator]
+    listed = f"Exponents: {', '.join(parts)}." if parts else ""
+    return f"{listed} Microseconds per profile: {', '.join(costs)}." if costs else listed
 
 
 def _shown(made: dict[str, object] | None, bare: dict[str, float]) -> str:
     if made is None:
-        return f"stopped at {LIMIT}"
-    return f"{made['seconds']:.1f} s, {made['seconds'] / bare['seconds']:.1f}, {made['memory']:.2f} GiB"  # type: ignore[operator]
+        return f"stopped after {LIMIT}"
+    return f"{made['seconds']:.1f}, {made['seconds'] / bare['seconds']:.1f}, {made['memory']:.2f} GiB"  # type: ignore[operator]
+
+
+def table(folder: Path, cases: Sequence[str] = CASES, before: Path | None = None) -> str:
+    """The table in Markdown, printed line by line as it is measured."""
+    lines, found = head(before is not None).split("\n"), []
+    for line in lines:
+        print(line, flush=True)
+    for text in cases:
+        found.append(measured(folder, Case.read(text), before))
+        lines.append(str(found[-1]))
+        print(lines[-1], flush=True)
+    lines += ["", exponents(found)]
+    print(lines[-1], flush=True)
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
@@ -186,9 +258,8 @@ if __name__ == "__main__":
     parser.add_argument("--before", type=Path, help="the folder `src` of another checkout")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
-    for text in said.case:
-        asked = Case.read(text)
-        if said.profile:
-            profile(write_people(said.folder, asked), asked)
-        else:
-            print(row(said.folder, asked, said.before), flush=True)
+    if said.profile:
+        for text in said.case:
+            profile(write_people(said.folder, Case.read(text)), Case.read(text))
+    else:
+        table(said.folder, said.case, said.before)

@@ -82,7 +82,7 @@ class Result:  # what was found: failures, what was not checked, and the stronge
 def read_folder(path: str) -> Files:
     """Every file of a folder by name. Links and folders inside are findings: a reader may be shown other files."""
     files = {}
-    refuse(os.path.islink(path) or not os.path.isdir(path), f"{path}: is not a folder")
+    refuse(os.path.islink(path) or os.path.isfile(path), f"{path}: is not a folder")
     for name in sorted(os.listdir(path)):
         place = os.path.join(path, name)
         refuse(os.path.islink(place) or not os.path.isfile(place), f"{name}: is a link or a folder, not a file")

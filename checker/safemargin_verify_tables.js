@@ -375,6 +375,7 @@ const safemarginTables = ((base) => {
     const notes = isPublic ? [] : checkOffice(pattern), known = pattern.knownBefore.size;
     const areas = new Set(pattern.tables.flatMap(({ axes }) => axes.filter(({ splits }) => splits.length > 1).map(({ name }) => name)));
     notes.push(...[...areas].sort().map((name) => `which areas of ${name} add up to which: the certificate states it.`));
+    if (pattern.tables.length > 1) notes.push("that axes and categories with different names are different: names are taken as they are.");
     if (known) notes.push(`that ${many(known, "count")} were known before, as the certificate says.`);
     notes.push("the printed counts themselves, and whether all earlier tables about these people are listed.");
     const isBehind = pattern.people.length > 0 || !isCycle(pattern.tables);

@@ -514,6 +514,8 @@ def check(stated: Any, files: Files, where: str, result: Any) -> None:
     notes = [] if is_public else check_office(pattern)
     areas = {axis.name for table in pattern.tables for axis in table.axes if len(axis.splits) > 1}
     notes += [f"which areas of {name} add up to which: the certificate states it." for name in sorted(areas)]
+    if len(pattern.tables) > 1:  # a column that is called otherwise in one of them links no counts
+        notes.append("that axes and categories with different names are different: names are taken as they are.")
     if pattern.known_before:
         notes.append(f"that {many(len(pattern.known_before), 'count')} were known before, as the certificate says.")
     notes.append("the printed counts themselves, and whether all earlier tables about these people are listed.")

@@ -161,3 +161,22 @@ def test_what_is_no_count_is_refused(run: Run, tmp_path: Path, text: str, words:
     (tmp_path / "t.csv").write_text(text)
     ran = run("audit", "t.csv")
     assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
+
+
+def test_an_option_that_contradicts_the_table_is_no_way_to_an_all_clear(run: Run, tmp_path: Path) -> None:
+    """18 is no multiple of 5, and the label `Total` is the sum of the others, whatever somebody says."""
+    hidden = ((0, 0), (0, 1), (1, 0), (1, 1))
+    wide(tmp_path / "t.csv", hidden=hidden)
+    ran = run("audit", "t.csv", "--reading", "rounded=5")
+    assert ran.code == 2 and "t.csv: line 2: 12 is no multiple of 5" in ran.err
+    assert run("audit", "t.csv", "--reading", "totals=none").code == 3
+    assert "by the option" in " ".join(run("audit", "t.csv", "--reading", "suppressed=5-99").out.split())
+    with (tmp_path / "t.csv").open("a") as file:
+        file.write("\nCounts are rounded to 10\n")
+    ran = run("audit", "t.csv")
+    assert ran.code == 3 and "12 is no multiple of 10" in " ".join(ran.out.split())
+
+
+def test_ranges_are_counted_in_the_echo(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("area,kind,lower,upper\nN,a,12,12\nN,b,1,4\nS,a,1,4\nS,b,20,20\n")
+    assert "2 ranges" in " ".join(run("audit", "t.csv").out.split())

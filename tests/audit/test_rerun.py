@@ -12,9 +12,9 @@ from safemargin.bounds import build_system
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.drafting import rule_of
 from safemargin.release.plan import Wanted
 from safemargin.release.publish import publish
+from safemargin.release.rerun import rule_of
 
 pytestmark = pytest.mark.full
 

@@ -1,6 +1,8 @@
 """The manifest: what it refuses, and that nothing in it can change."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 from commands import Run, in_process
 from election_world import PLAN, World, election_of, keys_of, plan_for, roll_of, secrets_of
 from safemargin import election
-from safemargin.core import InputError
+from safemargin.core import InputError, OutputError
 from safemargin.election.handover import check_release
 from safemargin.election.keys import ALPHABET, code_of, read_code
 from safemargin.election.manifests import KnownElection
@@ -264,7 +266,7 @@ def test_parties_approve_only_what_is_theirs(tmp_path: Path) -> None:
         election.approve(tmp_path / "trustee-3", tmp_path / "manifest.json", tmp_path / "drop")
 
 
-def test_backup_and_restore(tmp_path: Path) -> None:
+def test_backup_and_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path / "world", people=2, plan=plan_for(2, 1))
     folder = tmp_path / "issuer-1"
     world.secrets["issuer-1"].write(folder / "keys.json")
@@ -275,6 +277,19 @@ def test_backup_and_restore(tmp_path: Path) -> None:
     assert b"seed" not in (tmp_path / "file").read_bytes()
     with pytest.raises(InputError, match="the passphrase is wrong"):
         election.restore(tmp_path / "file", tmp_path / "again", "another passphrase")
+
+    change = os.chmod
+
+    def broken(path: Any, mode: int, **more: Any) -> None:
+        if str(path).endswith("keys.json"):
+            raise OSError(errno.EIO, "input/output error")
+        change(path, mode, **more)
+
+    with monkeypatch.context() as patched:  # it was ignored: others could have read the keys
+        patched.setattr(os, "chmod", broken)
+        with pytest.raises(OutputError, match="again: cannot be written"):
+            election.restore(tmp_path / "file", tmp_path / "again", "a long passphrase")
+    assert not (tmp_path / "again").exists()
     election.restore(tmp_path / "file", tmp_path / "again", "a long passphrase")
     assert (tmp_path / "again" / "keys.json").read_bytes() == (folder / "keys.json").read_bytes()
     role = open_role(tmp_path / "again")

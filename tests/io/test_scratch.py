@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.io import new_scratch, scratch_folder
+from safemargin.core import OutputError
+from safemargin.io import check_folder, new_scratch, scratch_folder
 
 SOURCE = Path(__file__).parents[2] / "src" / "safemargin"
 KILLED = """
@@ -49,6 +51,47 @@ def test_a_killed_run_leaves_nothing_to_the_next_of_any_command(tmp_path: Path) 
     assert (left / "rows.csv").exists() and not own.exists()
     with scratch_folder() as own:
         assert list(tmp_path.iterdir()) == [own]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_refuses_its_folder_removes_them_too(tmp_path: Path) -> None:
+    """A run was killed after its files were there: the next one only says so, and makes no folder of its own."""
+    done = tmp_path / "done"
+    done.mkdir()
+    (done / "counts.csv").write_text("")
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", KILLED],
+        env={"TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().strip())
+        process.kill()
+        process.wait()
+    assert left.exists()
+    with pytest.raises(OutputError, match="not empty"):
+        check_folder(done)
+    assert list(tmp_path.iterdir()) == [done]
+
+
+def test_an_interruption_while_a_folder_is_removed_comes_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a value goes nobody gets the error: it was a traceback. Where the folder is removed by name, it comes."""
+    whole = shutil.rmtree
+
+    def interrupted(path: Path, ignore_errors: bool = False) -> None:
+        signal.raise_signal(signal.SIGINT)
+        whole(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    kept = new_scratch("safemargin-kept-")
+    del kept
+    assert list(tmp_path.iterdir()) == [] and capsys.readouterr().err == ""
+    kept = new_scratch("safemargin-kept-")
+    with pytest.raises(KeyboardInterrupt):
+        kept.remove()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,9 +10,13 @@ import pytest
 from evidence import EVERYTHING
 from reruns import attacked, exchanges, part_groups, random_city, run, with_votes, witnesses
 from safemargin import release, verify
+from safemargin.core import onlooker_with_roll
+from safemargin.release.decide.decide import prove
+from safemargin.release.decide.elsewhere import explained_way
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
 from safemargin.release.replay import rerun_failures
+from safemargin.release.rule.make import made_rule
 from safemargin.release.witnesses import carried_in
 
 pytestmark = pytest.mark.full
@@ -63,6 +67,32 @@ def test_an_onlooker_who_knows_the_rule_confines_no_cell() -> None:
             attacks += 1
             assert same and found == [], seed
     assert attacks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [200_011, 200_072, *((200_066, 200_098, 200_046) if EVERYTHING else ())])
+def test_reasons_from_whole_tables_and_other_ways_to_coarsen(seed: int) -> None:
+    """The first two rest on a cell that is driven to a limit, the others on another way to coarsen: none is broken.
+
+    All were "not shown" before, with five options.
+    """
+    place, target = random_city(seed, 5_000, answers=(5,))
+    plan, found, same = attacked(place, target)
+    assert plan.certificate.rule == "rerun" and not plan.data_independent
+    assert same and found == []
+    assert bool(plan.shared_sums) == (seed in (200_011, 200_072))
+
+
+def test_the_way_that_is_explained_omits_no_axis() -> None:
+    """Another way is taken only if it publishes as many axes as the release that nothing explains."""
+    place, target = random_city(200_046, 5_000, answers=(5,))
+    table = place.table()
+    rule = made_rule(table, target, (onlooker_with_roll(table, "joint"),), protect="auto")
+    for axes in (1, 2, 3):
+        found = explained_way(rule, axes, lambda way: prove(rule, way))
+        if found is not None:
+            assert len(found[0].published) >= axes and found[1].rule and found[1].proof.holds
+    assert explained_way(rule, 4, lambda way: prove(rule, way)) is None
 
 
 def test_ranges_are_carried_and_explain_the_release(tmp_path: Path) -> None:

@@ -123,3 +123,16 @@ def test_init_says_that_a_file_is_a_table_of_counts(run: Run, tmp_path: Path) ->
         ran = run("init", name)
         assert ran.code == 2 and "read as a table of counts: rows area (2)" in ran.err, ran
         assert not (tmp_path / "project.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("Vote,Number\nA,60\nB,40\nTotal,100\n", "holds answers"), ("faith,count\nx,60\ny,40\n", "is no axis of the")],
+)
+def test_facts_about_what_a_joint_roll_does_not_have_are_refused(text: str, words: str, tmp_path: Path) -> None:
+    """An answer under another name was taken for an axis, and the proof ended in an internal error."""
+    (tmp_path / "v.csv").write_text(VOTES)
+    (tmp_path / "facts.csv").write_text(text)
+    more = '[[onlookers]]\nname = "x"\ncomposition = "joint"\nfacts = ["facts.csv"]\n'
+    with pytest.raises(InputError, match=words):
+        read_inputs(Project.parse(PROJECT + more, folder=tmp_path))

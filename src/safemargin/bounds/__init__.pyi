@@ -1,5 +1,5 @@
 from .bound import infer as infer
-from .build import build_system as build_system
+from .build import build_system as build_system, profiles_of as profiles_of
 from .certificate import SourceFile as SourceFile, digest as digest, parse as parse
 from .certify import certify as certify, certify_pooled as certify_pooled
 from .check import check as check
@@ -40,6 +40,7 @@ from .methods import settle as settle
 from .pairs import extreme_pairs as extreme_pairs
 from .pooled import pooled as pooled
 from .possible import draw as draw, possible as possible
+from .programs import program_of as program_of
 from .proof import prove_intervals as prove_intervals
 from .propagate import propagate as propagate
 from .report import (
@@ -54,6 +55,7 @@ from .report import (
     gap_words as gap_words,
     tally_words as tally_words,
 )
+from .rounding import Rounder as Rounder
 from .rule import hull as hull, suspects as suspects
 from .search import Targets as Targets, whole_searches as whole_searches
 from .sets import SetIntervals as SetIntervals, infer_sets as infer_sets

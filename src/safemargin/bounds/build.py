@@ -137,15 +137,8 @@ def build_system(
     ((4, True), (8, False))
     """
     facts = (*tables, *onlooker.facts)
-    if not facts:
-        raise InputError("no table was given: nothing is known")
-    axes = tuple(dict.fromkeys(axis for table in facts for axis in table.axes))
     options = tuple(dict.fromkeys(name for table in facts for name in table.options)) or ("",)
-    joint = joint_roll(onlooker.roll, axes)
-    rolls = onlooker.roll if joint is None else (joint,)
-    axes = tuple(dict.fromkeys([*axes, *(axis for roll in rolls for axis in roll.axes)]))
-    known = (*facts, *onlooker.roll)
-    categories = tuple(categories_of(known, axis) for axis in axes)
+    joint, axes, categories = _axes_of(facts, onlooker)
     if check:
         check_totals((*tables, *complete(onlooker)), slack, dict(zip(axes, categories, strict=True)))
     if joint is not None:
@@ -162,6 +155,31 @@ def build_system(
         for table in onlooker.roll:
             builder.add(table)
     return builder.build()
+
+
+def profiles_of(
+    tables: Sequence[PublishedTable], onlooker: Onlooker
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], IntArray, IntArray] | None:
+    """Axes, categories, codes and people of the profiles that the system of the same arguments has, without its rows.
+
+    None without a joint roll.
+    """
+    joint, axes, categories = _axes_of((*tables, *onlooker.facts), onlooker)
+    return None if joint is None else (axes, categories, *occupied(joint, axes, categories))
+
+
+def _axes_of(
+    facts: Sequence[PublishedTable], onlooker: Onlooker
+) -> tuple[PublishedTable | None, tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The joint roll, if there is one, and the axes of facts and rolls with their categories."""
+    if not facts:
+        raise InputError("no table was given: nothing is known")
+    axes = tuple(dict.fromkeys(axis for table in facts for axis in table.axes))
+    joint = joint_roll(onlooker.roll, axes)
+    rolls = onlooker.roll if joint is None else (joint,)
+    axes = tuple(dict.fromkeys([*axes, *(axis for roll in rolls for axis in roll.axes)]))
+    known = (*facts, *onlooker.roll)
+    return joint, axes, tuple(categories_of(known, axis) for axis in axes)
 
 
 def _cell_text(cell: Mapping[str, str]) -> str:

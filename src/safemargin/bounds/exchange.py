@@ -179,6 +179,9 @@ class Exchanges:
         )
 
     def _find(self, block: int) -> Pairs:
+        """Pairs of profiles that differ in this block alone; none where nothing differs, or a finer block differs as
+        well.
+        """
         codes = self.blocks
         if block not in self.tops or (codes[block] == codes[block][:1]).all():
             none = np.zeros(0, dtype=np.int64)  # who differs there differs in a finer block too; or nothing differs

@@ -54,10 +54,11 @@ def further_tables(shown: WitnessCoverage, tables: Sequence[IntArray]) -> list[t
     """
     system = shown.system
     assert system.people is not None
-    for counts in tables:
-        shown.take(counts)
     found: list[tuple[int, IntArray]] = []
     left = shown.count_missing()
+    for counts in tables:
+        shown.take(counts)
+        left = shown.count_missing()  # sets of cells that are shown already cost nothing from here on
     if not left:
         return []
     ends = system.low.reshape(-1, system.n_free_options), system.high.reshape(-1, system.n_free_options)

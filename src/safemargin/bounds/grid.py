@@ -45,6 +45,7 @@ class MarginGrid:
         return np.asarray(summed[tuple(self.codes[:, axis] for axis in kept)], dtype=np.int64)
 
     def _table(self, face: Face) -> IntArray:
+        """The margin of a face as an array over its axes; cells that nobody is in are 0."""
         axes = sorted(face)
         table = np.zeros([self.shape[axis] for axis in axes] or [1], dtype=np.int64)
         index = tuple(self.codes[:, axis] for axis in axes) or (np.zeros(len(self.codes), dtype=np.int64),)

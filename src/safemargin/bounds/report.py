@@ -272,21 +272,32 @@ def tally_words(tally: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind_words(verdict)}" for verdict, count in reversed(list(tally.items())))
 
 
-def exposure_parts(exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> list[Part]:
-    """The cells that disclose most, with the intervals that an onlooker can confine them to."""
-    rows = entries(exposure, target, ranked(exposure, target, limit, sort))
+def exposure_parts(
+    exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict", printed: BoolArray | None = None
+) -> list[Part]:
+    """The cells that disclose most, with the intervals that an onlooker can confine them to.
+
+    Cells that are `printed` are read, not inferred: where they are named, they are neither counted nor listed.
+    """
+    places, count, tally = ranked(exposure, target, limit, sort), exposure.lower.size, exposure.tallied(target)
+    if printed is not None and printed.any():
+        options = count // max(len(exposure.cells), 1)
+        every = ranked(exposure, target, count, sort)
+        places, count = every[~printed[every // options]][:limit], int((~printed).sum()) * options
+        left = exposure.verdicts(target)[~printed]
+        tally = {str(verdict): int((left == code).sum()) for code, verdict in enumerate(VERDICTS)}
+    rows = entries(exposure, target, places)
     return [
         f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.",
-        f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}. "
-        f"{classical_words(exposure)}".rstrip(),
+        f"{plural(count, 'interval')}: {tally_words(tally)}. {classical_words(exposure)}".rstrip(),
         Paragraph("" if exposure.complete else UNSETTLED, "warning"),
         Paragraph(gap_words(exposure), "warning"),
-        cell_grid(rows, exposure),
+        cell_grid(rows, exposure, count),
     ]
 
 
-def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
-    """One row per cell and option."""
+def cell_grid(rows: Sequence[CellEntry], exposure: Exposure, total: int | None = None) -> Grid:
+    """One row per cell and option, of so many in `total`."""
     head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
     option = ["option"] if exposure.options else []
     columns = [head, *option, "people", "interval", "rates", "width", "t", "verdict", "method"]
@@ -304,7 +315,8 @@ def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
         ]
         for row in rows
     ]
-    return Grid(columns, cells, total=exposure.lower.size, roomy=("width", "method"), sortable=True)
+    every = exposure.lower.size if total is None else total
+    return Grid(columns, cells, total=every, roomy=("width", "method"), sortable=True)
 
 
 MOST_BARS, OPEN_BARS = 40, 12

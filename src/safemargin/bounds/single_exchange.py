@@ -96,7 +96,8 @@ def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray,
     up for one that is not. The exchanges of one block, two slices and two options share no profile, so all are made at
     once: the n-th pair that is wanted with the n-th pair of the same key that is not.
     """
-    unused, spare = np.ones(len(matrix), dtype=bool), ~wanted.any(axis=1)
+    unused, anybody = np.ones(len(matrix), dtype=bool), np.asarray(wanted.any(axis=1))
+    spare: BoolArray = np.logical_not(anybody)  # and in no exchange yet
     totals = matrix.sum(axis=0)
     order = np.argsort(-totals, kind="stable")
     # With many options each is given up for one of the commonest: linear in the options, and they have most to give.
@@ -104,8 +105,10 @@ def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray,
     for block in exchanges.tops:
         pairs = exchanges.pairs(block)
         for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
+            concerned = np.flatnonzero(anybody[first])
             for number in range(len(gives)):
-                asked = np.flatnonzero(wanted[first, number] & unused[first] & unused[second])
+                concerned = concerned[unused[first[concerned]] & unused[second[concerned]]]
+                asked = concerned[wanted[first[concerned], number]]
                 for g in np.flatnonzero(gives[number]).tolist() if len(asked) else ():
                     left = asked[matrix[first[asked], g] > 0]
                     for h in order[~gives[number][order]].tolist():
@@ -114,10 +117,12 @@ def exchange_profiles(exchanges: Exchanges, matrix: IntArray, wanted: BoolArray,
                             break
                         out = left[matrix[second[left], h] > 0]
                         home = pairs.of_same_key(out)[0] if len(out) else out
+                        home = home[spare[first[home]]]
+                        home = home[spare[second[home]]]
                         home = home[(matrix[first[home], h] > 0) & (matrix[second[home], g] > 0)]
-                        home = home[(spare & unused)[first[home]] & (spare & unused)[second[home]]]
                         if len(home):
                             _exchange_all(matrix, unused, (first, second, pairs.key), (out, home), (g, h))
+                            spare &= unused
 
 
 def _exchange_all(

@@ -158,6 +158,11 @@ class SoftmaxDual:
         return self.fit(tilt=tilt).values
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """The least of every variable, and how far it may rise above: the base and the span of the softmax.
+
+        `floors` are shares that a tilt asks for: of all options, or, for a logistic fit of one option, from below and
+        above.
+        """
         free, people = self.system.n_free_options, self.people
         floors = np.zeros(free + 1) if floors is None else floors
         if self.shares:
@@ -332,6 +337,10 @@ def _newton(
     steps: int,
     near: float,
 ) -> Fit:
+    """Damped Newton from `theta`: until the largest miss of a row is below `near`, or rounding.
+
+    The fit is `base + span * softmax(adjoint(theta) + tilt)`; its gradient is how far each row is missed.
+    """
     scale = max(1.0, float(np.abs(goal).max(initial=0.0)))
     best = np.inf
 

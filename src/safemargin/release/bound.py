@@ -52,6 +52,7 @@ from safemargin.ui import (
     Document,
     Grid,
     Headline,
+    InTerminal,
     OnPage,
     Paragraph,
     Part,
@@ -131,7 +132,9 @@ class Bounds(Result):
         parts += [Paragraph(f"Doubtful: {line}.", "warning") for line in self.doubts]
         coloured = None if self.extremes is not None else coloured_cells(self.exposure, self.target, self.printed)
         parts.append(OnPage(coloured, closest_calls(self.exposure, self.target, self.printed)))
-        parts += exposure_parts(self.exposure, self.target, limit, sort)
+        listed = self.exposure, self.target, limit, sort
+        parts.append(InTerminal(*exposure_parts(*listed)))
+        parts.append(OnPage(*exposure_parts(*listed, printed=self.printed)))
         parts += [] if self.sets is None else [self._sets_section(limit)]
         parts += [] if self.widths is None else [_width_words(self.widths)]
         if self.extremes is not None:

@@ -91,7 +91,7 @@ def _completed(
         return carried
     sets = checker.proved_sets(fields["checked"], carried.schema.names)
     shown = WitnessCoverage(system, publication.tables, sets, secrets, plan.target)
-    order = rows_in(carried.schema, carried.roll.codes, system)
+    order = rows_in(carried.schema, carried.roll.codes, system.axes, system.categories, system.codes)
     tables = [table.counts[order][:, : system.n_free_options].ravel() for table in carried.tables]
     moves = []
     for start, counts in further_tables(shown, tables):

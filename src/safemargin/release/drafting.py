@@ -1,21 +1,12 @@
 """From what was read to a draft: decide, publish in memory, and attack that."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from safemargin.audit.rerun import Rerun
-from safemargin.bounds import build_system
 from safemargin.core import (
-    IntArray,
     Onlooker,
     Progress,
     Publication,
-    PublishedTable,
     Table,
-    Tally,
-    Target,
-    frozen,
-    onlooker_with_roll,
 )
 from safemargin.release.attacks import attack_release
 from safemargin.release.decide.decide import decide
@@ -25,13 +16,14 @@ from safemargin.release.draft import Draft
 from safemargin.release.explain import explain
 from safemargin.release.fields import certificate_fields
 from safemargin.release.inputs import Inputs
-from safemargin.release.plan import Evidence, Plan, Wanted
+from safemargin.release.plan import Evidence, Plan
 from safemargin.release.posterior import with_posterior
 from safemargin.release.publish import publish, roll_file
 from safemargin.release.recording import floor_notes, held_to_earlier, inconsistency_notes
 from safemargin.release.report.exposed import asked_cells, exposed
+from safemargin.release.rerun import rule_of
 from safemargin.release.rule.split import slack_of
-from safemargin.release.witnesses import witnesses_in
+from safemargin.release.witnesses import witnesses_of
 from safemargin.voting.result import result_document, result_privacy, result_section
 
 
@@ -105,24 +97,5 @@ def with_witnesses(publication: Publication, plan: Plan, table: Table, onlooker:
     """
     if not plan.tables or slack_of(table):
         return publication
-    found = witnesses_in(plan.tables, table.schema, build_system(publication.tables, onlooker))
+    found = witnesses_of(plan.tables, table.schema, publication.tables, onlooker)
     return replace(publication, witness=found) if found else publication
-
-
-def rule_of(
-    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
-) -> Rerun | None:
-    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
-    if not table.knows_composition:
-        return None
-    roll = onlooker_with_roll(table, "joint").roll[0]
-    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
-
-    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
-        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
-        plan = decide(other, target, onlookers, protect=protect)
-        if wanted:
-            plan = maximise(plan, other, wanted, onlookers, protect=protect)
-        return publish(plan, other).tables
-
-    return rerun

@@ -190,11 +190,28 @@ def onlookers_of(project: Project, table: Table, book: LedgerContext | None) -> 
         if correlations is not None and not (correlations.is_exact and correlations.options):
             raise InputError(f"{section.correlations}: correlations need exact counts in 'count', by 'option'")
         held = tuple(fact for path in section.facts for fact in facts[path])
+        _check_axes(held, section.composition, table)
         onlooker = replace(
             onlooker, facts=held, past=past, apart=apart, correlations=correlations, posterior=section.posterior
         )
         onlookers.append(onlooker)
     return tuple(onlookers)
+
+
+def _check_axes(facts: Sequence[PublishedTable], composition: str, table: Table) -> None:
+    """Refuse facts about answers under another name, and about axes that a joint roll does not have."""
+    names, options = table.schema.names, {*table.schema.options}
+    for fact in facts:
+        for axis, groups in zip(fact.axes, fact.groups, strict=True):
+            if axis in names:
+                continue
+            if frozenset().union(*groups) <= options:
+                raise InputError(f"{fact.name}: column {axis!r} holds answers; call it 'option'")
+            if composition == "joint":
+                raise InputError(
+                    f"{fact.name}: column {axis!r} is no axis of the project ({', '.join(names)}); an onlooker with a "
+                    "joint roll can hold facts about its axes alone"
+                )
 
 
 def _one_of(path: Path, facts: Mapping[Path, tuple[PublishedTable, ...]]) -> PublishedTable:

@@ -17,7 +17,7 @@ from safemargin.release.decide.beyond import is_beyond
 from safemargin.release.decide.decide import decided
 from safemargin.release.decide.possible_tables import votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
-from safemargin.release.drafting import rule_of
+from safemargin.release.rerun import rule_of
 from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.witnesses import WitnessBundle
 

@@ -127,7 +127,7 @@ def _causes(inputs: Inputs, here: ReportContext) -> tuple[str, ...]:
         causes.append(rare)
     causes += [f"{plural(count, 'person')} without {axis} in a group" for axis, count in _unknown(inputs, here).items()]
     causes += [
-        f"{axis.name} has {plural(len(axis.categories), 'category')}, so that its groups are small"
+        f"{axis.name} has {plural(len(axis.categories), 'category')}: the more, the smaller its groups"
         for axis in _suspects(inputs, here)[:2]
         if len(axis.categories) >= MANY
     ]

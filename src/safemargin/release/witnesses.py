@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from safemargin.bounds import System
+from safemargin.bounds import System, profiles_of
 from safemargin.checker import MANIFEST, ROLL, SCHEMA, WITNESSES, Files, Finding, Roll
 from safemargin.core import (
     Axis,
@@ -24,6 +24,8 @@ from safemargin.core import (
     Hierarchy,
     InputError,
     IntArray,
+    Onlooker,
+    PublishedTable,
     Schema,
     Tally,
     frozen,
@@ -221,31 +223,42 @@ def in_order(schema: Schema, codes: IntArray, counts: IntArray) -> Tally:
     return Tally(schema.names, frozen(codes[order], codes.shape[1]), frozen(counts[order], counts.shape[1]))
 
 
-def rows_in(schema: Schema, codes: IntArray, system: System) -> IntArray:
-    """The row of every profile of a system, where `codes` are those of profiles over all axes of a schema."""
-    axes = [schema.axes[schema.names.index(name)] for name in system.axes]
-    columns = [schema.names.index(name) for name in system.axes]
-    profiles = [
-        np.array([axis.index[label] for label in labels], dtype=np.int64)[system.codes[:, own]]
-        for own, (axis, labels) in enumerate(zip(axes, system.categories, strict=True))
+def rows_in(
+    schema: Schema, codes: IntArray, axes: Sequence[str], categories: Sequence[Sequence[str]], profiles: IntArray
+) -> IntArray:
+    """The row among `codes`, over all axes of a schema, of every profile that `axes` and `categories` name."""
+    own = [schema.axes[schema.names.index(name)] for name in axes]
+    columns = [schema.names.index(name) for name in axes]
+    named = [
+        np.array([axis.index[label] for label in labels], dtype=np.int64)[profiles[:, place]]
+        for place, (axis, labels) in enumerate(zip(own, categories, strict=True))
     ]
-    sizes = [len(axis.categories) for axis in axes]
-    rows, wanted = row_keys(codes[:, columns], sizes), row_keys(np.stack(profiles, axis=1), sizes)
+    sizes = [len(axis.categories) for axis in own]
+    rows, wanted = row_keys(codes[:, columns], sizes), row_keys(np.stack(named, axis=1), sizes)
     order = np.argsort(rows)
     places: IntArray = order[np.searchsorted(rows[order], wanted).clip(max=len(rows) - 1)]
     return places
 
 
-def witnesses_in(tables: Sequence[Tally], schema: Schema, system: System) -> tuple[IntArray, ...]:
-    """Tables over all axes of a schema as tables of a system, those that it admits; others say nothing about it.
+def witnesses_of(
+    tables: Sequence[Tally], schema: Schema, published: Sequence[PublishedTable], onlooker: Onlooker
+) -> tuple[IntArray, ...]:
+    """Tables over all axes of a schema as variables of the system of what is published.
 
-    A proof may rest on a system with more facts, whose profiles stand in another order.
+    A proof may rest on a system with more facts, whose profiles stand in another order. Whoever uses these adds them
+    up: a table that does not agree is ignored.
     """
-    if not tables or set(system.axes) != set(schema.names) or len(tables[0].codes) != len(system.codes):
+    found = profiles_of(published, onlooker)
+    if found is None or not tables:
         return ()
-    order = rows_in(schema, tables[0].codes, system)
-    found = (table.counts[order][:, : system.n_free_options].ravel() for table in tables)
-    return tuple(counts for counts in found if counts.shape == system.low.shape and system.admits(counts))
+    axes, categories, codes, people = found
+    if set(axes) != set(schema.names) or len(tables[0].codes) != len(codes):
+        return ()
+    order = rows_in(schema, tables[0].codes, axes, categories, codes)
+    listed = [table.counts[order] for table in tables]
+    # Where the options cover everybody, the last one is what the others leave, and no variable.
+    free = len(schema.options) - all((counts.sum(axis=1) == people).all() for counts in listed)
+    return tuple(counts[:, :free].ravel() for counts in listed)
 
 
 def listed_tables(tables: Sequence[IntArray], system: System, schema: Schema) -> tuple[Tally, ...]:

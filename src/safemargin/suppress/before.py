@@ -44,6 +44,10 @@ class EarlierTables:
         return self._impossible(cell, count + 1.0, np.inf) and self._impossible(cell, 0.0, count - 1.0)
 
     def _impossible(self, cell: int, least: float, most: float) -> bool:
+        """Whether an integer program proves that no population has this count between `least` and `most`.
+
+        A program that runs out of time proves nothing: then the count is not known before.
+        """
         low, high = self.low.copy(), self.high.copy()
         low[cell], high[cell] = max(low[cell], least), min(high[cell], most)
         if low[cell] > high[cell]:

@@ -145,11 +145,16 @@ class CutFinder:
         return None if rows is None else self._smallest(view, cell, rise, rise, 0, set(rows.tolist()))
 
     def _set_view(self, view: View) -> None:
+        """Let moves be those that a view leaves possible; opening a model costs, so the last view is kept."""
         if view != self.view:
             self.moves.open(self.suppressed, None, view)
             self.view = view
 
     def _smallest(self, view: View, cell: int, rise: int, up: int, down: int, rows: set[int]) -> Cut | None:
+        """A cut from these sums alone, with a stand-in for the fewest cells; None if they prove nothing.
+
+        Cells and rows of the small program are renumbered, and numbered back in the proof.
+        """
         part = sparse.csr_array(self.problem.equations[sorted(rows)])
         cells = np.unique(np.r_[part.indices, cell])
         unknown = self.suppressed.copy()
@@ -215,6 +220,11 @@ class CutProgram:
         return min(cuts, key=lambda cut: len(cut[0]), default=None)
 
     def _find(self, cell: int, up: int, down: int, slack: float) -> tuple[set[int], list[Bound]] | None:
+        """Cells and bounds of a cut that stops a cell from rising by `up` and falling by `down`; None without a proof
+        in integers.
+
+        The rows of the cell are normalised for the time of the solution and reset, since one model serves all cells.
+        """
         room = float(self.room[cell])
         solver, last = self.solver, 2 * self.falling
         solver.changeRowBounds(cell, 1.0, np.inf)

@@ -151,6 +151,11 @@ class MoveExchange:
         return True
 
     def _cheapest(self, cell: int) -> IntArray | None:
+        """A move that protects a cell at the least price among those that boxes and two programs find; None if none is
+        found.
+
+        A box inside the pattern is free, so it is taken at once.
+        """
         best: tuple[float, IntArray] | None = None
         for amount in (-1, 1):
             if (move := self.finder.box(cell, amount, INNER)) is not None:
@@ -177,6 +182,7 @@ class MoveExchange:
                 self._take(number)
 
     def _put(self, number: int) -> None:
+        """Keep a move: its cells are covered once more, and newly covered ones cost nothing for other moves."""
         cells = self.store.cells[number]
         new = cells[self.cover[cells] == 0]
         self.cover[cells] += 1
@@ -185,6 +191,7 @@ class MoveExchange:
         self._reprice(new)
 
     def _take(self, number: int) -> None:
+        """Give up a move: cells that no other move covers have their price again."""
         cells = self.store.cells[number]
         self.cover[cells] -= 1
         for cell in cells.tolist():
@@ -198,6 +205,7 @@ class MoveExchange:
         self.finder.open(self.pattern, np.where(self.problem.candidates, self.price, np.inf))
 
     def _reprice(self, cells: IntArray) -> None:
+        """Set what cells cost now: nothing where a move covers them, their price elsewhere."""
         cells = cells[~self.problem.forced[cells]]
         if len(cells) and self.price.any():
             self.finder.set_price(cells, np.where(self.cover[cells] > 0, 0.0, self.price[cells]))

@@ -168,6 +168,7 @@ def _read_rows(table: Lattice, read: ReadTable) -> IntArray:
 
 
 def _tidy_rows(table: Lattice, source: object, count: str | None) -> IntArray | None:
+    """The cell of every row of a tidy file; None for records, or a form without rows."""
     try:
         sheet = read_sheet(source)
         counted = count or count_column(tuple(sheet.columns))

@@ -42,7 +42,7 @@ from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedErro
 from safemargin.io import ReadingOptions, as_reading, read_bytes
 from safemargin.suppress.before import EarlierTables
 from safemargin.suppress.feasibility import select_moves
-from safemargin.suppress.fewest import prove_fewest
+from safemargin.suppress.fewest_search import prove_fewest
 from safemargin.suppress.found import find_table
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.moves import Problem

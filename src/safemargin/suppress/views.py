@@ -73,6 +73,9 @@ def _memberships(tables: LinkedTables, table: int, most: int) -> Iterator[tuple[
 
 
 def _subsets(items: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Sets of cells that hold so many insiders together: each cell at most once, with the members of the coalition in
+    it.
+    """
     for index, (cell, members) in enumerate(items):
         if members <= most:
             yield ((cell, members),)

@@ -58,6 +58,7 @@ class CertificateCheck(Verification, ui.Result):
         return ui.Report(
             "Verify",
             ui.OnPage(ui.Headline(state, headline or first, first if headline else "")),
+            ui.InTerminal(ui.Paragraph(headline, state)) if self.holds else None,
             ui.InTerminal(ui.Paragraph(first, "warning" if state == "partly" else state)),
             ui.InTerminal(*(ui.Paragraph(line) for line in others)),
             ui.OnPage(

@@ -139,6 +139,10 @@ def not_monotone(rule: Rule, most: int) -> CounterExample | None:
 
 
 def _first_failure(rule: Rule, votes: tuple[Ranking, ...], adds: IntArray, counts: IntArray) -> CounterExample | None:
+    """The first election of these counts in which raising a winner makes somebody else win; None if there is none.
+
+    All counts are looked at together, per vote and candidate that it may raise.
+    """
     winners = rule.winners(counts @ adds)
     for number, vote in enumerate(votes):
         for winner in range(rule.candidates):

@@ -136,6 +136,7 @@ def _ratios(voters: int, own: Fraction, other: Fraction) -> tuple[Ratios, float]
 
 
 def _together(waves: Sequence[tuple[Ratios, float]]) -> Ratios:
+    """The ratios of all waves as one law: waves are independent given the person's vote, so laws are multiplied."""
     unit = np.ones(1, dtype=np.int64)
     whole = Ratios(unit, unit, np.ones(1), 0.0)
     for ratios, _ in waves:

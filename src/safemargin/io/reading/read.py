@@ -286,7 +286,7 @@ def read_grid(
     kind = suffix(grid.path).lstrip(".") if grid.path.suffix else "memory"
     counts = columns.name(columns.counts[0]) if len(columns.counts) == 1 else ""
     form = TableForm(grid.path, kind, grid.delimiter or ",", grid.encoding or "utf-8", grid.sheet, counts)
-    sources = dict.fromkeys(said.gaps, "the footnote") | ({"": "the option"} if reading.gap else {})
+    sources = {"": "the option"} if reading.gap else dict.fromkeys(said.gaps, "the footnote")
     question = "" if answers is not None else _question(cells.axes, cells.labels)
     context = replace(context, name=str(grid.path))
     return finish(outcome, context, roles, answers, form, sources=sources, question=question)

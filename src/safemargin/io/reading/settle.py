@@ -61,6 +61,7 @@ def settle(cells: SheetCells, context: Context) -> Outcome:
     """The sums of all axes, and the ranges of all cells."""
     _check_totals_named(cells, context)
     base = context.reading.rounded or context.base
+    _check_rounded(cells, context, base)
     if cells.dashes.any():
         return _with_dashes(cells, context, base)
     return _rounded(cells, context, base)
@@ -74,6 +75,20 @@ def _check_totals_named(cells: SheetCells, context: Context) -> None:
         and not any(stated.casefold() == t.casefold() for axis in cells.labels for t in axis)
     ):
         raise InputError(f"totals = {stated[:60]!r}: {context.name} has no such category")
+
+
+def _check_rounded(cells: SheetCells, context: Context, base: int) -> None:
+    """Refuse a base of which a printed count is no multiple; if a footnote says it, doubt it."""
+    odd = np.flatnonzero(~cells.hidden & (cells.lower == cells.upper) & (cells.lower % max(base, 1) != 0))
+    if not len(odd):
+        return
+    row = int(odd[0])
+    words = f"{int(cells.lower[row]):,} is no multiple of {base:,}"
+    if context.reading.rounded:
+        place = cells.places[row, 0]
+        where = f"{context.word} {place}: " if place >= 0 else ""
+        raise InputError(f"rounded = {base}: {context.name}: {where}{words}")
+    cells.doubts.append(f"counts are said to be rounded, and {words}")
 
 
 def _with_dashes(cells: SheetCells, context: Context, base: int) -> Outcome:

@@ -68,6 +68,8 @@ def find_sums(
     """
     found = AxisSums()
     if stated == NO_TOTALS or len(labels) < 2:
+        if stated == NO_TOTALS and len(labels) > 2 and not trusted:
+            _doubt_none(rows, axis, name, labels, found)
         return found
     named = _named(_without_prefixes(labels), stated)
     taken: set[int] = set()
@@ -110,6 +112,14 @@ def find_sums(
         parts = [code for code in parts if code not in blocks.inside]
         test = rows.test(axis, named, parts)
     return _settled(rows, axis, name, labels, found, named, parts, test, stated, place)
+
+
+def _doubt_none(rows: Rows, axis: int, name: str, labels: Sequence[str], found: AxisSums) -> None:
+    """Doubt that nothing is a sum, as somebody says, where a label is called one and the others add up to it."""
+    for code in strong_among(labels):
+        test = rows.test(axis, code, [other for other in range(len(labels)) if other != code])
+        if test.fits and (test.tested or not test.short):
+            found.doubts.append(f"{name}: the others add up to {labels[code]!r}, though none is said to be a sum")
 
 
 def _settled(

@@ -51,8 +51,10 @@ def _axis(axis: ReadAxis, number: int) -> str:
 
 def _gaps(read: ReadTable) -> list[str]:
     rows = read.gaps.tolist()
+    open_ones = sum(status == "range" for status in read.cells.status) if read.base == 1 else 0
+    ranges = [f"{open_ones:,} {'range' if open_ones == 1 else 'ranges'}"] if open_ones else []
     if not rows:
-        return ["no gaps"]
+        return ranges or ["no gaps"]
     kinds: dict[tuple[str, int, int], int] = {}
     for row in rows:
         symbol = read.symbols[row] if row < len(read.symbols) else ""
@@ -65,6 +67,7 @@ def _gaps(read: ReadTable) -> list[str]:
         by = read.sources.get(symbol.lower(), read.sources.get("", ""))
         by = f", by {by}" if by and (high < UNBOUNDED or low) else ""
         words.append(f"{count:,} {'gap' if count == 1 else 'gaps'}{marked} (taken as {span}{by})")
+    words += ranges
     return words if len(kinds) <= 3 else [*words, f"{sum(kinds.values()) - sum(sorted(kinds.values())[-3:]):,} more"]
 
 

@@ -46,6 +46,7 @@ from safemargin.core import (
 )
 from safemargin.guarantees import NoiseBudget, exchange_sensitivity
 from safemargin.release.decide.beyond import range_table
+from safemargin.release.decide.elsewhere import explained_way
 from safemargin.release.decide.judge import prove_counts
 from safemargin.release.decide.possible_tables import any_table, only_table, votes_by_axis
 from safemargin.release.decide.rerun import ExplanationSearch
@@ -295,11 +296,12 @@ def search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, ProofResul
         if len(unexplained) == COARSER:
             # An axis is not omitted because no answers were found that explain the release: the certificate says so.
             found = _search_plain(rule, unexplained[0], refused, progress)
-            if found is not None:
-                return *found, refused
-            for plain in unexplained[1:]:
+            for plain in unexplained[1:] if found is None else ():
                 if (shown := prove(rule, plain, progress, insist=False)).proof.holds:
-                    return plain, shown, refused
+                    found = plain, shown
+                    break
+            if found is not None:
+                return *_rather_explained(rule, found, progress), refused
         what = "Publishing every regular group exactly" if not refused else WITHOUT
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         cells = proof.exposed or proof.doubtful
@@ -326,8 +328,16 @@ def _rather_plain(
     if finest is not None and not found[0].published and rule.protect in ("auto", "suppress"):
         plain = _search_plain(rule, finest, refused, progress)
         if plain is not None and plain[0].published:
-            found = plain
+            found = _rather_explained(rule, plain, progress)
     return *found, refused
+
+
+def _rather_explained(
+    rule: ReleaseRule, plain: tuple[Candidate, ProofResult], progress: Progress
+) -> tuple[Candidate, ProofResult]:
+    """A release that is shown against those who know the rule, if another way to coarsen leads to one with as many
+    axes."""
+    return explained_way(rule, len(plain[0].published), lambda way: prove(rule, way, progress)) or plain
 
 
 def _search_plain(

@@ -50,6 +50,7 @@ from safemargin.core import (
     no_progress,
 )
 from safemargin.release.decide.beyond import chosen_ranges
+from safemargin.release.decide.driven import driven_tables
 from safemargin.release.plan import SumRange
 from safemargin.release.rule.candidates import Candidate, ReleaseRule
 from safemargin.release.rule.hide import dealt, explanations
@@ -195,9 +196,14 @@ class ExplanationSearch:
         return min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
 
     def further_trials(self) -> "Iterator[MadeAnswers]":
-        """Ranges of one count in a part of every block: less than the sums of `trials`, for what these do not show."""
+        """Ranges of one count in a part of every block: less than the sums of `trials`, for what these do not show.
+
+        Then the sums of whole tables, where few blocks are merged and the system is small (`driven.py`).
+        """
         for ranges in chosen_ranges(self, self._proofs):
             yield MadeAnswers((), (), ranges)
+        for votes, sums in driven_tables(self):
+            yield MadeAnswers(tuple(votes), sums)
 
     failed: Sequence[str] = ()
     """Axes of the cell that the last set of reasons was not shown to hide."""

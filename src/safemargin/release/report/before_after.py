@@ -24,11 +24,12 @@ from safemargin.ui import (
     StripGroup,
     band_label,
     crosstab,
+    named_cell_label,
     percent,
     plural,
 )
 
-MOST_NOTES = 400
+MOST_NOTES, MOST_NAMED = 400, 3
 OPEN_ROWS = 60
 """Rows of a published table that is open."""
 MEMBERS = " | "
@@ -85,7 +86,11 @@ def remedies_block(context: ReportContext) -> Part:
     """Why much was lost, and what was tried and keeps more."""
     if not context.causes and not context.tried:
         return None
-    why = "; ".join(context.causes)
+    cells = context.exposed.cells
+    named = ", ".join(f"{named_cell_label(cell.cell)} ({cell.why})" for cell in cells[:MOST_NAMED])
+    more = f" and {len(cells) - MOST_NAMED:,} more" if len(cells) > MOST_NAMED else ""
+    forced = f"{plural(len(cells), 'group')} cannot be shown alone: {named}{more}" if cells else ""
+    why = "; ".join([*([forced] if forced else []), *context.causes])
     tried = [
         (
             f"{remedy.words[:1].upper()}{remedy.words[1:]}",
