@@ -331,6 +331,9 @@ def claims(kind: Kind) -> Iterator[Kind]:
         yield forged("a cell less", cells=stated["cells"][1:])
         if "verdict" in stated:
             counts = {**stated["verdict"]["counts"], "contained": stated["verdict"]["counts"]["contained"] + 1}
+            for limit in ("tau", "kappa"):  # integers of any size
+                target = {**stated["verdict"]["target"], limit: 10**20}
+                yield forged(f"{limit} without end", "any", verdict={**stated["verdict"], "target": target})
             yield forged("another count of verdicts", verdict={**stated["verdict"], "counts": counts})
         return
     if not stated["suppressed"]:

@@ -7,7 +7,9 @@ import pytest
 
 from safemargin import release
 from safemargin.core import InputError, Table
+from safemargin.io import Survey
 from safemargin.release.inputs import read_inputs, tabulate
+from safemargin.release.layout import side_by_side
 from safemargin.release.project import Project
 
 AREAS = "[axes.area]\n[axes.kind]\n"
@@ -140,3 +142,13 @@ def test_people_without_an_answer_are_not_counted(tmp_path: Path) -> None:
         read_inputs(Project.parse(text, folder=tmp_path))
     listed = text.replace('blank = "skip"', 'blank = "skip"\noptions = ["A", "skip"]')
     assert tabulate(Project.parse(listed, folder=tmp_path)).totals.tolist() == [1, 2]
+
+
+def test_a_label_that_differs_in_the_first_rows_alone_names_no_rows() -> None:
+    """A running number, a precinct and an income of many people are no counts of answers side by side."""
+    rows = {"person": [str(n) for n in range(40)], "precinct": [str(n * 7 % 31) for n in range(40)]}
+    rows |= {"income": [f"{900 + n}.5" for n in range(40)], "vote": ["yes", "no"] * 20}
+    seen = {name: tuple(values) for name, values in rows.items()}
+    distinct = {"person": 9_000, "precinct": 31, "income": 4_000, "vote": 2}
+    assert side_by_side(Survey(9_000, distinct, seen)) is None
+    assert side_by_side(Survey(40, {name: len(set(values)) for name, values in seen.items()}, seen)) is not None

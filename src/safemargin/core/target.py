@@ -288,7 +288,8 @@ class Limits:
 
     def tolerance(self, people: IntArray) -> IntArray:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""
-        return np.minimum(self.tau, np.where(people > 0, people // 4, -1))
+        widest = min(self.tau, np.iinfo(np.int64).max)  # a certificate may state any integer
+        return np.minimum(widest, np.where(people > 0, people // 4, -1))
 
     def verdicts(
         self,

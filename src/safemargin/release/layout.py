@@ -79,7 +79,10 @@ def side_by_side(survey: Survey) -> CountLayout | None:
     rows = list(zip(*(texts[name] for name in labels), strict=True))
     if not labels or len(set(rows)) < len(rows) or len(numeric) < 2:
         return None
-    found = _laid_out(texts, _narrowed(texts, labels), numeric)
+    narrowed = _narrowed(texts, labels)
+    # Of a long file the first rows are seen: an income differs in each of them, and not in all rows.
+    unique = [name for name in narrowed if len(set(texts[name])) == seen and survey.distinct[name] == survey.rows]
+    found = _laid_out(texts, narrowed, numeric, unique)
     return None if found is None else replace(found, rows=survey.rows)
 
 
@@ -97,8 +100,10 @@ def _narrowed(texts: Mapping[str, Sequence[str]], labels: Sequence[str]) -> list
     return kept
 
 
-def _laid_out(texts: Mapping[str, Sequence[str]], labels: Sequence[str], numeric: Sequence[str]) -> CountLayout | None:
-    """Which columns of numbers are options, and how sure that is."""
+def _laid_out(
+    texts: Mapping[str, Sequence[str]], labels: Sequence[str], numeric: Sequence[str], unique: Sequence[str]
+) -> CountLayout | None:
+    """Which columns of numbers are options, and how sure that is; `unique` are labels that name one row each."""
     if not labels:
         return None
     numbers = {name: [whole_number(text) for text in texts[name]] for name in numeric}
@@ -116,7 +121,6 @@ def _laid_out(texts: Mapping[str, Sequence[str]], labels: Sequence[str], numeric
                 plain, adds_up = list(chosen), True
                 break
     named = sum(bool(words(name) & OPTION_WORDS) for name in plain)
-    unique = [name for name in labels if len(set(texts[name])) == len(texts[name])]
     if not adds_up and (not unique or words(unique[0]) & PERSON_WORDS):  # rows that differ by chance, or are people
         return None
     most = max((max(numbers[name]) for name in plain), default=0)
