@@ -35,6 +35,17 @@ def test_what_the_first_table_hid_stays_hidden(tmp_path: Path, population: str) 
     assert gaps(Path(suppress(tmp_path / "kinds.csv").write(tmp_path / "alone")) / "published" / "pattern.csv") == set()
 
 
+def test_hidden_margins_hide_no_overlap(tmp_path: Path) -> None:
+    """Failed before: gaps counted as nobody, so a margin with gaps alone said that nobody is in both populations."""
+    publish(tmp_path, "ab", "a,b,count\n0,0,2\n0,1,5\n1,0,2\n1,1,4\n")
+    (tmp_path / "abc.csv").write_text(
+        "a,b,c,count\n0,0,0,1\n0,0,1,1\n0,1,0,1\n0,1,1,4\n1,0,0,1\n1,0,1,1\n1,1,0,2\n1,1,1,2\n"
+    )
+    named = {"ledger": tmp_path / "ledger.sqlite", "population": "city", "cycle": "abc"}
+    (words,) = suppress(tmp_path / "abc.csv", **named).warnings()
+    assert "13 people of this release may be" in words and "population 'town' of the ledger (ab)" in words
+
+
 def test_the_same_people_under_another_name_are_said(tmp_path: Path) -> None:
     """Failed before: tables of `city` were published beside those of `town` without a word."""
     publish(tmp_path, "ages", AGES)

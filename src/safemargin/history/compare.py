@@ -117,7 +117,7 @@ def overlap_notes(entries: Iterable[Entry], population: str, rolls: Rolls, peopl
         else:
             shared, known = _shared(entry.rolls, rolls), "may be, by the rolls,"
             smaller = min(entry.people, _people(rolls))
-            shared = shared if shared >= LEAST_OVERLAP * max(smaller, 1) else 0
+            shared = min(shared, smaller) if shared >= LEAST_OVERLAP * max(smaller, 1) else 0
         if shared:
             notes.append(
                 f"{shared:,} people of this release {known} also in population {entry.population!r} of the ledger "

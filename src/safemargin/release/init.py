@@ -25,7 +25,7 @@ WIDEST = 100
 LOW, HIGH = exact_percent(Target.beta), exact_percent(1 - Target.beta)
 CLOSING = f"""\
 [target]
-beta = {Target.beta}          # nothing may show that fewer than {LOW} or more than {HIGH} of a group chose an option
+beta = {Target.beta}          # nothing may show that over {HIGH} of a group chose one option; of two, nor under {LOW}
 kappa = {Target.kappa}           # nobody is published in a group of fewer people
 tau = {Target.tau}              # no count may have an interval of {Target.tau} people or less
 epsilon_max = {Target.epsilon_max}    # the most that noise may cost anyone

@@ -24,6 +24,9 @@ from safemargin.history.names import about, name_in, normalised
 from safemargin.suppress.order import sorted_labels
 from safemargin.suppress.pattern import Pattern
 
+MANY = 10**15
+"""More people than there are: what a gap may hold where not even the total is printed."""
+
 
 @dataclass(frozen=True)
 class SuppressionBook:
@@ -119,12 +122,21 @@ def printed(pattern: Pattern, index: int) -> Lattice:
 
 
 def _margins(tables: Iterable[Lattice]) -> dict[tuple[str, ...], dict[tuple[str, ...], int]]:
-    """What tables print of every axis by itself, as rolls have it; a gap counts as nobody."""
+    """What tables print of every axis by itself, as rolls have it.
+
+    A gap counts as everybody who is not printed elsewhere along the axis: so no population seems to be another one
+    because its counts are hidden.
+    """
     found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
     for table in tables:
         for place, tree in enumerate(table.trees):
             along = table.counts[tuple(slice(None) if a == place else 0 for a in range(len(table.trees)))]
-            found[(tree.name,)] = {(tree.labels[leaf],): max(int(along[leaf]), 0) for leaf in tree.leaves}
+            shown = sum(max(int(along[leaf]), 0) for leaf in tree.leaves)
+            everybody = int(along[0]) if along[0] != GAP else MANY
+            found[(tree.name,)] = {
+                (tree.labels[leaf],): int(along[leaf]) if along[leaf] != GAP else max(everybody - shown, 0)
+                for leaf in tree.leaves
+            }
     return found
 
 

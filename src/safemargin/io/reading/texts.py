@@ -78,6 +78,8 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
         raise InputError(f"{path}: line {reader.line_num + first - 1}: is not valid CSV: {error}") from None
     if rows and _is_open("".join(lines[last:]), delimiter):
         raise InputError(f"{path}: line {last + first}: is not valid CSV: a quote is not closed")
+    filled = [number for number, row in enumerate(rows) if not _is_rule(row)]
+    rows, places = [rows[number] for number in filled], [places[number] for number in filled]
     rows = _keys_apart(rows)
     grid = make_grid(path, rows, places)
     return TextGrid(
@@ -90,6 +92,16 @@ def text_grid(path: Path, encoding: str = "", skip_lines: int = 0) -> TextGrid:
             "doubts": (doubt,) if doubt else (),
         }
     )
+
+
+def _is_rule(row: list[str]) -> bool:
+    """Whether a row only draws a line below the header or at the end, as printed tables do.
+
+    >>> _is_rule(["=====", "==="]), _is_rule(["---", ""]), _is_rule(["North", "---"]), _is_rule(["-", "-"])
+    (True, True, False, False)
+    """
+    texts = [text.strip() for text in row if text.strip()]
+    return any(len(text) > 2 for text in texts) and all(set(text) in ({"="}, {"-"}) for text in texts)
 
 
 def _keys_apart(rows: list[list[str]]) -> list[list[str]]:
