@@ -26,6 +26,7 @@ from safemargin.election.receipts import ANOTHER, ENROLLED, NOBODY, judge_object
 from safemargin.election.role import Role
 from safemargin.election.roll import roll_csv
 from safemargin.election.setup import parse_plan
+from safemargin.election.voter import Wallet
 
 
 def check(world: World) -> BoardCheck:
@@ -513,6 +514,25 @@ def test_roles_are_only_those_of_the_manifest(tmp_path: Path) -> None:
                     make_entry(world.election, world.secrets[name], "closed", {"closed": True}).content,
                 )
     assert json.loads(Board(tmp_path / "board" / "board").contents[0])["type"] == "manifest"
+
+
+def test_a_voter_whose_program_ends_before_the_answer_of_the_registrar_enrols_again(tmp_path: Path) -> None:
+    """A new wallet was made, over the one whose key the registrar had taken: that person could never vote."""
+    world = World(tmp_path).begin()
+    row = "row 000"
+    code = world.wallets.pop(row).state["code"]
+
+    def cut(party: str, step: str, body: bytes = b"") -> bytes:
+        world.ask(party, step, body)
+        raise OSError("killed")
+
+    file = tmp_path / "wallet.json"
+    with pytest.raises(OSError, match="killed"):
+        Desk(world.election, file, cut).enrol(row, code)
+    seed = Wallet.read(world.election, file).state["seed"]
+    Desk(world.election, file, world.ask).enrol(f" {row} ", code.lower())
+    again = Wallet.read(world.election, file)
+    assert again.state["seed"] == seed and "enrolment" in again.state and again.state["tokens"]
 
 
 def test_the_check_of_a_voter_verifies_the_board(tmp_path: Path) -> None:

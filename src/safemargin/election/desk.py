@@ -10,7 +10,7 @@ from safemargin.election.auditing import PreparedBallot
 from safemargin.election.board import Board
 from safemargin.election.board_verification import check_board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
-from safemargin.election.keys import canonical, parse
+from safemargin.election.keys import canonical, parse, read_code
 from safemargin.election.manifests import NO_ANSWER, TOTAL, KnownElection
 from safemargin.election.receipts import DROPPED, Receipt
 from safemargin.election.voter import Wallet
@@ -59,9 +59,14 @@ class Desk:
         return board
 
     def enrol(self, row: str, code: str) -> None:
-        """Make the wallet, enrol its key, and have the tokens signed at once."""
+        """Make the wallet, enrol its key, and have the tokens signed at once.
+
+        A wallet for the same letter is kept: the registrar may know its key already, and takes no other one.
+        """
         row = row.strip()
-        if self.wallet is None or "enrolment" not in self.wallet.state:
+        own = None if self.wallet is None else (self.wallet.state["row"], self.wallet.state["code"])
+        is_enrolled = self.wallet is not None and "enrolment" in self.wallet.state
+        if not is_enrolled and own != (row, read_code(code)):
             self.wallet = Wallet.new(self.election, row, code, self.path)
         self._finish()
 
