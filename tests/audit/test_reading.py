@@ -180,3 +180,13 @@ def test_an_option_that_contradicts_the_table_is_no_way_to_an_all_clear(run: Run
 def test_ranges_are_counted_in_the_echo(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("area,kind,lower,upper\nN,a,12,12\nN,b,1,4\nS,a,1,4\nS,b,20,20\n")
     assert "2 ranges" in " ".join(run("audit", "t.csv").out.split())
+
+
+@pytest.mark.parametrize("name", ["Suppressed", "is_suppressed", "suppression_flag"])
+@pytest.mark.parametrize(("word", "code"), [("MAYBE", 3), ("TRUE", 1), ("no", 0)])
+def test_what_a_column_about_secrecy_says_and_nobody_understands_is_doubted(
+    run: Run, tmp_path: Path, name: str, word: str, code: int
+) -> None:
+    """A count beside such a word was taken for a published one."""
+    (tmp_path / "t.csv").write_text(f"a,n,{name}\nTotal,90,FALSE\nx,50,FALSE\ny,40,{word}\n")
+    assert run("audit", "t.csv").code == code

@@ -17,10 +17,10 @@ from safemargin.bounds import classical_words, infer
 from safemargin.bounds.cells import Level
 from safemargin.bounds.report import classical
 from safemargin.core import InputError, PublishedTable, Target, as_published, onlooker_with_roll
-from safemargin.release.decide import decide as deciding
 from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Action
 from safemargin.release.publish import publish
+from safemargin.release.rule import make
 
 pytestmark = [pytest.mark.usefixtures("no_pictures"), pytest.mark.full]
 
@@ -98,7 +98,7 @@ def test_the_check_notices_a_category_that_nothing_covers() -> None:
     for seed in range(14):
         place, target = with_sensitive(seed)
         with (
-            patch.object(deciding, "add_complementary_suppression", lambda split, hidden: hidden),
+            patch.object(make, "add_complementary_suppression", lambda split, hidden: hidden),
             patch.object(Level, "never_contain", lambda level, cells: None),
         ):
             found += bool(narrow(place, target, "suppress"))

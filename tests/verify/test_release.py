@@ -205,7 +205,7 @@ def test_files_only_and_a_wrong_call(original: Path, capsys: pytest.CaptureFixtu
     assert checker.main([str(original / "published")]) == 3
     assert checker.main([str(original / "published"), "--files-only"]) == 0
     assert checker.main([str(original / "published"), "--key", "nowhere"]) == 2
-    assert checker.main([str(original / "nowhere")]) == 1
+    assert checker.main([str(original / "nowhere")]) == 2
     with pytest.raises(SystemExit, match="2"):  # the whole folder of the office, not the part that is published
         checker.main([str(original)])
     alone = str(original / "published" / "certificate.json")  # nothing was compared, so `--files-only` is not met

@@ -20,6 +20,7 @@ import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.files import numbered_lines
+from safemargin.io.reading.column_names import HIDDEN_WORDS, NO, YES
 from safemargin.io.reading.sums import total_among as total_by_name
 from safemargin.io.rows import BadText, Sheet, whole_number
 from safemargin.io.same_labels import plain_label
@@ -110,7 +111,9 @@ def is_combined(sheet: Sheet) -> bool:
         return True
     if "suppressed" in names:  # as tools write it; another program may say `yes`, and call its counts anything
         said = {text.strip() for text in sheet.columns["suppressed"]}
-        return count_column(tuple(sheet.columns)) is not None and said <= set().union(*WORDS["suppressed"])
+        is_known = {text.lower() for text in said} <= {*HIDDEN_WORDS, *YES, *NO}
+        by_tool = said <= set().union(*WORDS["suppressed"])
+        return count_column(tuple(sheet.columns)) is not None and (by_tool or not is_known)  # else it is refused there
     texts = (sheet.columns[name] for name in names - {"count", "status"})
     said = {text.strip() for text in sheet.columns.get("status", ())}
     if not said & (UNSAFE | SAFE | {"suppressed", "exact", "merged", "noised"}) - {""}:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, InputError, IntArray
+from safemargin.io.reading.column_names import HIDDEN_WORDS, NO, YES
 from safemargin.io.reading.columns import TableColumns
 from safemargin.io.reading.footnotes import Explained
 from safemargin.io.reading.frame import Frame
@@ -17,16 +18,8 @@ from safemargin.io.reading.sums import LIKELY, TOTAL, total_among
 from safemargin.io.reading.values import Value
 from safemargin.io.same_labels import spelling_notes
 
-HIDDEN_WORDS = ("suppressed", "u", "m", "c", "confidential", "secret", "true", "x", "q", "s")
-"""What a status column says of a suppressed count; capitals or not."""
-
-
 SECRET = re.compile("disclos|conf|secre|suppress", re.I)
 """Names of columns in which `N` stands for what is not to be disclosed."""
-
-
-YES = ("yes", "y", "1", "ja", "j", "oui", "sí", "si", "sim", "tak", "ano", "primary", "secondary")
-"""What a column of that name says of a suppressed count; `0` or `no` of another."""
 
 
 @dataclass
@@ -80,6 +73,9 @@ def find_cells(
         found.inside[0] = rows.inside
     for name, texts in zip(axes, labels_of, strict=True):
         found.notes += spelling_notes(name, texts)
+    for word in _unknown_words(frame, columns)[:3]:
+        column = columns.name(columns.status or 0)
+        found.doubts.append(f"column {column!r} says {word[:60]!r} of a number: is that number suppressed?")
     if any(value.mark for value in values):
         marks = sorted({value.mark for value in values if value.mark})
         found.notes.append(f"ignored the marks {', '.join(marks)} after numbers")
@@ -108,6 +104,17 @@ def _value(frame: Frame, columns: TableColumns, row: int, column: int) -> Value:
         if (word in HIDDEN_WORDS or is_secret) and value.kind == "number":
             return Value("gap", symbol=f"status {word}")
     return value
+
+
+def _unknown_words(frame: Frame, columns: TableColumns) -> list[str]:
+    """What a column about secrecy says of numbers, and nobody here understands: neither that they are secret nor that
+    they are published.
+    """
+    if columns.status is None or SECRET.search(columns.name(columns.status)) is None:
+        return []
+    numbered = [r for r in frame.body if any(frame.values[r, c].kind == "number" for c in columns.counts)]
+    said = dict.fromkeys(shown(frame.grid.rows[r][columns.status]).strip() for r in numbered)
+    return [word for word in said if word.lower() not in (*HIDDEN_WORDS, *YES, *NO)]
 
 
 def _says_secret(frame: Frame, columns: TableColumns, word: str) -> bool:

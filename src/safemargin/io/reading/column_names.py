@@ -3,13 +3,35 @@
 import re
 
 STATUS = (
-    *("status", "sdcstatus", "suppressed", "flag", "flags", "obs_status", "obs_flag", "conf_status", "symbol"),
+    *(
+        "status",
+        "sdcstatus",
+        "suppressed",
+        "is_suppressed",
+        "suppression",
+        "suppression_flag",
+        "flag",
+        "flags",
+        "obs_status",
+        "obs_flag",
+        "conf_status",
+        "symbol",
+    ),
     "marker",
     "disclosure_code",
     "obs_conf",
     "conf_flag",
     "flag codes",
 )
+HIDDEN_WORDS = ("suppressed", "u", "m", "c", "confidential", "secret", "true", "x", "q", "s")
+"""What a status column says of a suppressed count; capitals or not."""
+YES = ("yes", "y", "1", "ja", "j", "oui", "sí", "si", "sim", "tak", "ano", "primary", "secondary")
+"""What a column about secrecy says of a suppressed count."""
+NO = (
+    *("", "no", "n", "0", "false", "f", "free", "public", "published", "exact", "safe", "open", "none", "-"),
+    *("nein", "non", "não", "nao", "nie", "nej", "nei", "ne", "nee", "not suppressed", "unsuppressed"),
+)
+"""What it says of another one. What is in none of these lists is doubted."""
 HIDDEN_FLAGS = ("c", "x", "s", "d", "(d)", "[c]", "*", "**", "u", "q")
 """Flags that offices put beside a count they do not stand by."""
 ATTRIBUTES = frozenset(
