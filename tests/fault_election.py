@@ -68,7 +68,7 @@ TURNS = {
     "step": Turn("election step issuer-1 close --out answer"),
     "backup": Turn("election backup trustee-1 --out trustee.backup --passphrase-file pass"),
     "restore": Turn("election restore issuer.backup --out restored --passphrase-file pass"),
-    "catch-up": Turn("election catch-up issuer-1", ISSUERS, ("issuer-1",)),
+    "catch-up": Turn("election catch-up issuer-1", WITNESSED, ("issuer-1",)),
 }
 """Commands in the order of an election: each is struck in the folders as they are when it is due."""
 _AFTER = {

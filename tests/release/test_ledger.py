@@ -226,7 +226,7 @@ def test_several_cycles_are_remembered_together(tmp_path: Path) -> None:
     release(project(tmp_path, staff(), "2025"))
     third = release(project(tmp_path, [*staff(), *JOINED], "2026"))
     assert is_released(third)
-    assert "2024 and 2025" in third.plan.certificate.statement
+    assert "'2024' and '2025'" in third.plan.certificate.statement
     fourth = release(project(tmp_path, [*staff(), *JOINED], "2027"))
     assert is_released(fourth)
     assert not (tmp_path / "out-2027" / "published" / "site.csv").exists(), "2024 is still remembered"

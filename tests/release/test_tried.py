@@ -67,11 +67,12 @@ def test_a_lost_table_has_its_reason_on_the_first_screen() -> None:
 @pytest.mark.alternatives
 def test_fewer_columns_are_tried_where_many_part_the_people_too_finely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes that are too much work are passed over: publishing one or two columns is little, and still decided."""
-    draw = random.Random(5)
-    rows = [
-        {"a": draw.choice("1234567"), "b": draw.choice("12345678"), "c": draw.choice("12"), "vote": draw.choice("yyyn")}
-        for _ in range(150)
-    ]
+    draw, rows = random.Random(8), []
+    for _ in range(draw.choice([100, 140, 180])):
+        a = draw.choice("12345")
+        c = "1" if (a in "12" and draw.random() < 0.9) or draw.random() < 0.05 else "2"
+        b = draw.choice("123") if c == "2" else draw.choice("45")
+        rows.append({"a": a, "b": b, "c": c, "vote": draw.choice("yyyyyyn" if c == "1" else "yn")})
     monkeypatch.setattr(import_module("safemargin.release.release"), "WORK", 20)
     document = safemargin.release(rows, answer="vote", by=["a", "b", "c"]).to_json()
     assert [(each["words"], each["share"]) for each in document["remedies"]] == [("publish c only", 1.0)]
@@ -137,3 +138,17 @@ def test_ways_to_join_rare_options_leave_none_as_rare_and_lose_nobody() -> None:
             alone = [group[0] for group, _ in groups if len(group) == 1]
             assert len(groups) == 2 or all(100 * totals[names.index(o)] >= sum(totals) for o in alone)
     assert ways > 100
+
+
+@pytest.mark.alternatives
+def test_to_omit_what_is_lost_anyway_is_no_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two small columns are lost, the large one is exact: publishing it alone keeps nothing more."""
+    draw = random.Random(5)
+    rows = [
+        {"a": draw.choice("1234567"), "b": draw.choice("12345678"), "c": draw.choice("12"), "vote": draw.choice("yyyn")}
+        for _ in range(150)
+    ]
+    monkeypatch.setattr(import_module("safemargin.release.release"), "WORK", 20)
+    document = safemargin.release(rows, answer="vote", by=["a", "b", "c"]).to_json()
+    kept = [each for each in document["remedies"] if each["words"] in ("publish c only", "omit a", "omit b")]
+    assert kept == [] and all(cell["action"] == "exact" for cell in document["cells"] if list(cell["cell"]) == ["c"])

@@ -101,7 +101,7 @@ def test_tuples_are_carried_checked_and_rerun(tmp_path: Path, kind: str, said: d
 def test_questions_with_other_secrets_are_named_in_the_statement(tmp_path: Path) -> None:
     """Of two options both sides are secret, of three the choice: what is said of both is the weaker of the two."""
     result = made(tmp_path / "out", "plain")
-    assert "(q1) fewer than 5 %" in result.certificate.statement
+    assert "('q1') fewer than 5 %" in result.certificate.statement
     assert "(q2) more than 95 %" in result.certificate.statement
     assert "A count above 0 of these can be inferred" in result.certificate.statement
 

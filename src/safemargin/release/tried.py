@@ -8,9 +8,10 @@ Objects
                without a category are skipped, an axis is omitted, or its categories are joined two and two
     kept       what a remedy publishes of the tables that it still asks for: tables, and people in exact groups
 
-A remedy is shown only if it was decided, certified and attacked, and keeps more than the release. It never loosens a
-limit. How many are tried is a count of work (`effort`), never a clock: the same data give the same remedies. A report
-shows the two that keep most.
+A remedy is shown only if it was decided, certified and attacked, and keeps more than the release: of the axes that it
+still asks for, more people in exact groups. To omit an axis that is lost anyway is no remedy. It never loosens a limit.
+How many are tried is a count of work (`effort`), never a clock: the same data give the same remedies. A report shows
+the two that keep most.
 """
 
 import json
@@ -52,18 +53,17 @@ def tried_remedies(
         return (), ()
     if any(onlooker.facts or onlooker.correlations for onlooker in inputs.onlookers):
         return _causes(inputs, here), ()
-    found = []
+    better = []
     for words, key, other in islice(_changes(inputs, here), MOST_TRIED):
         if (cost := effort(other.table)) > work:
             continue  # a smaller change further on may still be decided
         work -= cost
         made = attempt(other)
         if made.is_sound:
-            asked = len(other.table.schema.axes)
-            published = asked - len([name for name in lost_tables(made) if name in other.table.schema.names])
-            found.append(TriedRemedy(words, key, published, asked, exact_share(made)))
-    now = exact_share(here)
-    better = [tried for tried in found if tried.share > now and tried.published]
+            names = other.table.schema.names
+            published = len(names) - len([name for name in lost_tables(made) if name in names])
+            if published and exact_share(made, names) > exact_share(here, names):
+                better.append(TriedRemedy(words, key, published, len(names), exact_share(made)))
     better.sort(key=lambda tried: (tried.published < tried.asked, -tried.share * tried.asked))
     joins = [tried for tried in better if tried.key.startswith(LABELS)]  # of two that keep the same, the smaller one
     return _causes(inputs, here), tuple([tried for tried in better if tried not in joins[1:]][:SHOWN])

@@ -1,6 +1,6 @@
 """What a report is about: a plan, what it would publish, and what every onlooker makes of that."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -154,9 +154,9 @@ def _values(table: PublishedTable) -> list[int | None]:
     ]
 
 
-def exact_share(context: ReportContext) -> float:
-    """The share of people in exact groups, over all axes."""
-    groups = [group for groups in context.axes.values() for group in groups]
+def exact_share(context: ReportContext, axes: Collection[str] | None = None) -> float:
+    """The share of people in exact groups, over all axes or over some."""
+    groups = [group for axis, groups in context.axes.items() if axes is None or axis in axes for group in groups]
     everybody = sum(group.people for group in groups)
     return sum(group.people for group in groups if group.action is Action.EXACT) / everybody if everybody else 1.0
 
