@@ -102,7 +102,7 @@ def test_questions_with_other_secrets_are_named_in_the_statement(tmp_path: Path)
     """Of two options both sides are secret, of three the choice: what is said of both is the weaker of the two."""
     result = made(tmp_path / "out", "plain")
     assert "('q1') fewer than 5 %" in result.certificate.statement
-    assert "(q2) more than 95 %" in result.certificate.statement
+    assert "('q2') more than 95 %" in result.certificate.statement
     assert "A count above 0 of these can be inferred" in result.certificate.statement
 
 
